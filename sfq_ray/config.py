@@ -1,0 +1,102 @@
+"""Settings of every job, with the paper's values as defaults, and the only reader of secrets.
+
+A YAML file may set any of them; an unknown key is an error that names it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used; the text says which key and why."""
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Limits(Section):
+    """Bounds on one untrusted PDF. A paper that passes one fails alone; the job goes on."""
+
+    seconds_per_paper: float = Field(120.0, gt=0, description="Wall time of the child process for one paper, s.")
+    memory_mb: int = Field(4096, ge=256, description="Address space of the child process, MiB.")
+    file_mb: int = Field(200, gt=0, description="Largest PDF that is opened, MB.")
+    pages: int = Field(400, gt=0, description="Pages read of one paper; the rest is named in its warnings.")
+    pixels_per_figure: int = Field(16_000_000, gt=0, description="A larger crop is rendered at a lower dpi.")
+    objects_per_page: int = Field(20_000, gt=0, description="A page with more vector objects is read from its ink.")
+    papers_per_child: int = Field(200, gt=0, description="The child process is replaced after so many papers.")
+
+
+class Curation(Section):
+    """Thresholds of the curation rules S1 to S5 (arXiv 2607.27084, construction pipeline)."""
+
+    min_side_px: int = 50
+    max_aspect: float = 20.0
+    max_dominant_color: float = 0.97
+    max_phash_distance: int = 8
+    max_area_ratio: float = 3.0
+    min_ocr_confidence: float = 0.6
+    max_hard_drop_ratio: float = 0.30
+
+
+class Extract(Section):
+    layout: str = "pymupdf"
+    dpi: int = Field(300, ge=72, le=600)
+    max_context_tokens: int = Field(2000, gt=0, description="L_max: tokens of all citing paragraphs of a figure.")
+    min_paragraph_chars: int = 20
+    limits: Limits = Limits()
+    curation: Curation = Curation()
+
+
+class Features(Section):
+    ocr: str = Field("rapidocr", description="OCR backend for raster figures; none switches OCR off.")
+    min_ocr_score: float = Field(0.5, ge=0, le=1, description="OCR lines below this confidence are left out.")
+
+
+class Judge(Section):
+    backend: str = "rules"
+    protocols: tuple[Literal["direct", "sidecar", "agent"], ...] = ("direct", "sidecar", "agent")
+    max_snippets: int = Field(2, ge=0, description="Citing snippets in a payload.")
+    max_snippet_chars: int = Field(500, ge=50)
+    reask: bool = Field(True, description="Ask once more when a reply is invalid.")
+    calls_in_flight: int = Field(64, gt=0, description="Per worker.")
+
+
+class Settings(Section):
+    extract: Extract = Extract()
+    features: Features = Features()
+    judge: Judge = Judge()
+    max_error_rate: float = Field(
+        0.5, ge=0, le=1, description="A job with more failed papers than this stops non-zero."
+    )
+
+
+def load(path: Path | None = None, overrides: dict[str, Any] | None = None) -> Settings:
+    """Settings from a YAML file (or the defaults) with `overrides` such as {"judge.backend": "rules"} on top.
+
+    Raises ConfigError naming the file, key and reason.
+    """
+    data: dict[str, Any] = {}
+    if path is not None:
+        try:
+            data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
+        if not isinstance(data, dict):
+            raise ConfigError(f"{path}: must be a mapping of sections, such as 'extract:'")
+    for dotted, value in (overrides or {}).items():
+        *parents, leaf = dotted.split(".")
+        section = data
+        for name in parents:
+            section = section.setdefault(name, {})
+        section[leaf] = value
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        raise ConfigError(f"{path or 'settings'}: " + "; ".join(lines)) from error

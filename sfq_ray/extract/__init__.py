@@ -1,0 +1,1 @@
+"""PDF -> figures, captions, citing paragraphs, crops."""
