@@ -42,6 +42,7 @@ class Line:
     spans: tuple[Span, ...]
     horizontal: bool
     block: int
+    baseline: float  # pt, y of the baseline of horizontal lines
 
     @cached_property
     def text(self) -> str:
@@ -155,7 +156,9 @@ def read_page(page: pymupdf.Page, limits: Limits) -> Page:
             )
             if any(span.text.strip() for span in spans):
                 horizontal = (abs(line["dir"][0]) > 0.7) != quarter_turned
-                lines.append(Line(box(line["bbox"]), spans, horizontal, block["number"]))
+                origin = max(line["spans"], key=lambda span: len(span["text"]))["origin"]
+                baseline = box((*origin, *origin)).y0
+                lines.append(Line(box(line["bbox"]), spans, horizontal, block["number"], baseline))
     entries = page.get_bboxlog()
     objects = [(kind, rect) for kind, rect in entries if "text" not in kind]
     if len(objects) > limits.objects_per_page:

@@ -1,0 +1,254 @@
+"""Captions: where they begin, how far they go, and what they caption.
+
+A caption begins a paragraph with a caption word and a number. What is a caption and what is a sentence that
+happens to begin with "Figure 3" is decided for the whole document: captions of one paper share their style.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sfq_ray.extract.document import Page
+from sfq_ray.extract.rows import Row
+from sfq_ray.extract.text import Vocabulary, join_lines, normalise
+from sfq_ray.geometry import Box, union_all
+
+FIGURE_WORDS = (
+    r"(?:supplementary|supplemental|supp\.?|extended\s+data|appendix|online)?\s*"
+    r"(?:figures?|figs?\s?\.|fig|figura|figuur|abbildung|abb\s?\.|рисунок|рис\s?\.|图|圖|図|그림|plate|scheme|chart)"
+)
+TABLE_WORDS = r"(?:(?:supplementary|extended\s+data)?\s*(?:tables?|tab\s?\.)|tabelle|tableau|tabla|tabela|таблица|табл\s?\.|表|표)"
+OTHER_WORDS = r"(?:algorithms?|alg\s?\.|listing|code|box|program|protocol|example|procedure|pseudocode|exhibit)"
+NUMBER = (
+    r"(?:[A-Z]{1,2}[.\-–]?\s?)?\d{1,3}(?:\s?[.\-–]\s?\d{1,3})*(?:\s?[a-z](?![A-Za-z]))?|[IVXL]{1,6}(?![A-Za-z])|[A-Z](?:[.\-–]\d+)?(?![A-Za-z])"
+)
+SEPARATOR = r"\s?[:：.．|｜。—–\-)]+(?=\s|$|\D)|\s+|$|(?=[\u2e80-\u9fff])"
+START = re.compile(
+    rf"^\s*\(?(?P<word>(?P<figure>{FIGURE_WORDS})|(?P<table>{TABLE_WORDS})|(?P<other>{OTHER_WORDS}))"
+    rf"[\s\u00a0~]*(?P<number>{NUMBER})(?P<sep>{SEPARATOR})",
+    re.IGNORECASE,
+)
+# the number must not be matched case-insensitively: "Figure a" or "figure it" are no captions
+NUMBER_EXACT = re.compile(rf"^(?:{NUMBER})$")
+SENTENCE = re.compile(
+    r"^(?:and|or|to|in|on|of|for|is|are|was|were|has|have|can|also|we|shows?|showing|illustrates?|presents?|depicts?|"
+    r"displays?|plots?|gives?|compares?|reports?|provides?|summari[sz]es|demonstrates?|contains|indicates|reveals|"
+    r"suggests|represents|describes|visuali[sz]es|confirms|highlights|lists|outlines|below|above|that|which|the\s+(?:left|right))\b",
+)
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A caption on a page: kind figure, table or other; number as printed; text without the label."""
+
+    kind: str
+    number: str
+    label: str
+    text: str
+    page: int
+    bbox: Box
+    rows: tuple[Row, ...]
+    size: float  # pt
+    strength: float  # how sure it is that this is a caption
+
+
+def normalise_number(number: str) -> str:
+    """"３" and "3" are one number, so are "A.1" and "A1"; letters in upper case, panels' letters in lower."""
+    text = unicodedata.normalize("NFKC", number).replace(" ", "").replace("–", "-").strip(".:|()")
+    return re.sub(r"^([A-Za-z]+)[.\-](?=\d)", r"\1", text).upper()
+
+
+def find_captions(pages: Sequence[Page], rows: Sequence[list[Row]], vocabulary: Vocabulary, body: float) -> list[Caption]:
+    """All captions of the document in reading order. `rows[i]` are the rows of `pages[i]`; `body` is the text size."""
+    starts = [start for page, page_rows in zip(pages, rows, strict=True) for start in _starts(page, page_rows, body)]
+    kept = _select(starts)
+    begins = {id(start.row) for start in kept}
+    captions = [_complete(start, rows, begins, vocabulary) for start in kept]
+    return sorted(captions, key=lambda c: (c.page, round(c.bbox.y0, 1), c.bbox.x0))
+
+
+@dataclass(frozen=True)
+class _Start:
+    page_index: int
+    page: int
+    row: Row
+    match: re.Match[str]
+    kind: str
+    separator: str
+    styled: bool  # the label is set in another font than the text after it
+    interrupts: bool  # the row goes on a paragraph that began above it
+    follows: str  # the text after the label
+    size: float
+    body: float
+    strength: float = 0.0
+
+
+def _starts(page: Page, rows: Sequence[Row], body: float) -> list[_Start]:
+    found = []
+    for row in rows:
+        text = normalise(row.text)
+        match = START.match(text) if row.horizontal and len(text) < 400 else None
+        if match is None or not NUMBER_EXACT.match(match["number"]) or match["word"][0].islower():
+            continue
+        kind = "figure" if match["figure"] else "table" if match["table"] else "other"
+        separator = unicodedata.normalize("NFKC", match["sep"]).strip()[:1]
+        follows = text[match.end() :].strip()
+        found.append(
+            _Start(
+                page.number, page.number, row, match, kind, separator or ("" if follows else "\n"),
+                _styled(row, match), _interrupts(row, rows), follows, row.size, body,
+            )
+        )
+    return found
+
+
+def _styled(row: Row, match: re.Match[str]) -> bool:
+    """The label is bold (or in another font) and what follows is not."""
+    first = next((span for span in row.spans if span.text.strip()), None)
+    if first is None:
+        return False
+    if first.bold or first.font != row.lines[-1].spans[-1].font:
+        label = match.group().strip()
+        plain = next((span for span in row.spans if span.text.strip() and span.font != first.font), None)
+        return first.bold or (plain is not None and len(first.text.strip()) <= len(label) + 2)
+    return False
+
+
+def _interrupts(row: Row, rows: Sequence[Row]) -> bool:
+    """A row of the same size ends close above and reaches the right margin of this one: the paragraph goes on."""
+    for other in rows:
+        if other is row or not other.horizontal or abs(other.size - row.size) > 0.6:
+            continue
+        if not 0.8 * row.size <= row.baseline - other.baseline <= 1.5 * row.size:
+            continue
+        if abs(other.bbox.x0 - row.bbox.x0) > 1.5 * row.size and other.bbox.x0 > row.bbox.x0:
+            continue
+        if other.bbox.overlap_x(row.bbox) < 0.5 * min(row.bbox.width, other.bbox.width):
+            continue
+        if other.bbox.width >= 0.6 * row.bbox.width and len(other.text) > 25:
+            return True
+    return False
+
+
+def _select(starts: list[_Start]) -> list[_Start]:
+    """The starts that are captions, by their own looks and by what most figure captions of the document look like."""
+    votes: Counter[tuple[str, bool]] = Counter()
+    for start in starts:
+        if start.kind == "figure" and not start.interrupts and not SENTENCE.match(start.follows):
+            votes[(start.separator, start.styled)] += 1
+    habit = max(votes, key=lambda k: (votes[k], k)) if votes else None
+    scored = [replace(start, strength=_strength(start, habit)) for start in starts]
+    kept = [start for start in scored if start.strength > 0]
+    best: dict[tuple[str, str], float] = {}
+    for start in kept:
+        key = (start.kind, normalise_number(start.match["number"]))
+        best[key] = max(best.get(key, 0.0), start.strength)
+    # a weaker start for a number that has a clearly stronger one is a sentence
+    return [s for s in kept if s.strength >= best[(s.kind, normalise_number(s.match["number"]))] - 1.0]
+
+
+def _strength(start: _Start, habit: tuple[str, bool] | None) -> float:
+    score = {":": 2.0, "|": 2.0, "\n": 1.0, ".": 1.0, "-": 0.5, "—": 0.5, "–": 0.5, "。": 1.0, ")": 0.2}.get(start.separator, -0.5)
+    if start.styled:
+        score += 1.5
+    if habit is not None and start.kind == "figure":
+        score += 1.0 if (start.separator, start.styled) == habit else 0.0 if start.separator == habit[0] else -1.0
+    if abs(start.size - start.body) > 0.6 and start.size < start.body:
+        score += 0.7
+    if start.interrupts:
+        score -= 2.5
+    if SENTENCE.match(start.follows):
+        score -= 2.5
+    elif start.separator in ("", ".") and start.follows[:1].islower():
+        score -= 1.5
+    if start.separator == "" and start.follows and start.follows[0] in ",;)":
+        score -= 3.0
+    if start.separator in (")",):
+        score -= 0.5
+    return score
+
+
+def _complete(start: _Start, rows: Sequence[list[Row]], begins: set[int], vocabulary: Vocabulary) -> Caption:
+    lines = _extent(start, rows[start.page_index], begins)
+    texts = [row.text for row in lines]
+    full = join_lines(texts, vocabulary)
+    match = START.match(full)
+    end = match.end() if match else 0
+    box = union_all(row.bbox for row in lines)
+    assert box is not None
+    number = re.sub(r"\s", "", start.match["number"])
+    return Caption(
+        start.kind, number, full[:end].strip(), full[end:].strip(), start.page, box, tuple(lines), start.size, start.strength
+    )
+
+
+def _extent(start: _Start, rows: Sequence[Row], begins: set[int]) -> list[Row]:
+    """The rows of the caption: down from the first while size and baseline distance stay what they are."""
+    taken = [start.row]
+    box = start.row.bbox
+    last, pitch = start.row, None  # `last` is the main row of the visual row, `visual` all its pieces
+    visual = [start.row]
+    for row in rows:
+        step = row.baseline - last.baseline
+        if not row.horizontal or row is start.row or row.bbox.y1 <= start.row.bbox.y0 + 0.5 * start.size:
+            continue
+        if step > 3 * start.size:
+            break
+        piece = abs(step) < 0.3 * start.size and row.block == last.block and row.size < 1.2 * start.size
+        if row.bbox.overlap_x(box.grown((3.0 if piece else 0.5) * start.size)) <= 0:
+            continue
+        index = row.size < 0.85 * start.size and len(row.text.strip()) <= 12 and abs(step) < 1.3 * start.size
+        if index or (abs(step) < 0.6 * start.size and row.size < 1.2 * start.size):  # or a piece of the same row
+            if piece or row.block == last.block or row.bbox.overlap_x(last.bbox) > 0:
+                taken.append(row)
+                visual.append(row)
+                box = box.union(row.bbox)
+            continue
+        if id(row) in begins or not _continues(start, taken, visual, row, step, pitch):
+            break
+        pitch = step if pitch is None else pitch
+        taken.append(row)
+        box, last, visual = box.union(row.bbox), row, [row]
+    return _reading_order(taken, start.size)
+
+
+def _reading_order(rows: Sequence[Row], size: float) -> list[Row]:
+    """Pieces of one visual row, indices included, from left to right."""
+    ordered: list[list[Row]] = []
+    for row in sorted(rows, key=lambda r: (-r.size > -0.85 * size, r.baseline)):
+        home = next((line for line in ordered if abs(line[0].baseline - row.baseline) < 0.6 * size), None)
+        if home is None:
+            ordered.append([row])
+        else:
+            home.append(row)
+    ordered.sort(key=lambda line: line[0].baseline)
+    return [row for line in ordered for row in sorted(line, key=lambda r: r.bbox.x0)]
+
+
+def _font(rows: Sequence[Row]) -> str:
+    fonts = Counter[str]()
+    for row in rows:
+        for span in row.spans:
+            fonts[span.font] += len(span.text.strip())
+    return max(fonts, key=lambda f: (fonts[f], f))
+
+
+def _continues(start: _Start, taken: Sequence[Row], visual: Sequence[Row], row: Row, step: float, pitch: float | None) -> bool:
+    size = start.size
+    if abs(row.size - size) > 0.6 and len(row.text.strip()) > 3:
+        return False
+    if step > (1.75 * size if pitch is None else max(pitch, 1.2 * size) + 0.3 * size):
+        return False
+    other_font = _font([row]) != _font(taken) and len(row.text) > 20
+    if other_font and step > (1.35 * size if pitch is None else 1.12 * pitch):
+        return False
+    # a last row that ends early, then a row of another block at the left edge: a new paragraph
+    right = max(r.bbox.x1 for r in taken)
+    left = min(r.bbox.x0 for r in taken)
+    short = max(r.bbox.x1 for r in visual) < right - 4 * size and start.row not in visual
+    new_block = row.block not in {r.block for r in visual}
+    return not (short and new_block and abs(row.bbox.x0 - left) < 2 * size)

@@ -1,0 +1,73 @@
+"""Crops: the figure's region rendered from the PDF at a fixed resolution, cut to its ink."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import pymupdf
+
+from sfq_ray.errors import ExtractError
+from sfq_ray.geometry import PT_PER_INCH, Box
+
+INK_LEVEL = 250  # grey value: darker than this is ink
+PADDING_PT = 1.0  # white kept around the ink
+PNG_LEVEL = 3
+
+
+@dataclass(frozen=True)
+class Crop:
+    """An RGB image (height, width, 3) uint8 of `bbox` (pt) at `dpi`."""
+
+    pixels: np.ndarray
+    bbox: Box
+    dpi: float
+
+
+def render(page: pymupdf.Page, box: Box, dpi: int, max_pixels: int) -> Crop:
+    """The region of the displayed page at `dpi`, or at less where it would exceed `max_pixels`; cut to its ink.
+
+    Raises ExtractError (empty_region, blank_region, render_failed).
+    """
+    box = box.intersection(Box(0, 0, page.rect.width, page.rect.height))
+    if box.width < 1 or box.height < 1:
+        raise ExtractError("empty_region", "the figure's region lies outside of the page")
+    wanted = box.area / PT_PER_INCH**2 * dpi**2
+    used = float(dpi) if wanted <= max_pixels else math.floor(dpi * math.sqrt(max_pixels / wanted))
+    try:
+        pixmap = page.get_pixmap(dpi=int(used), clip=pymupdf.Rect(box), colorspace=pymupdf.csRGB, alpha=False)
+    except (RuntimeError, ValueError) as error:
+        raise ExtractError("render_failed", f"MuPDF cannot render the region: {error}") from error
+    pixels = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.stride)
+    pixels = pixels[:, : pixmap.width * 3].reshape(pixmap.height, pixmap.width, 3)
+    scale = used / PT_PER_INCH
+    ink = ink_box(pixels, round(PADDING_PT * scale))
+    if ink is None:
+        raise ExtractError("blank_region", "the figure's region is blank")
+    x0, y0, x1, y1 = ink
+    left, top = pixmap.x / scale, pixmap.y / scale
+    bbox = Box(left + x0 / scale, top + y0 / scale, left + x1 / scale, top + y1 / scale)
+    return Crop(np.ascontiguousarray(pixels[y0:y1, x0:x1]), bbox, used)
+
+
+def ink_box(pixels: np.ndarray, padding: int) -> tuple[int, int, int, int] | None:
+    """px box around everything that is not white, with `padding` px where there is room; None for a blank image."""
+    ink = pixels.min(axis=2) < INK_LEVEL
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    if len(rows) == 0:
+        return None
+    height, width = ink.shape
+    return (
+        max(0, int(columns[0]) - padding), max(0, int(rows[0]) - padding),
+        min(width, int(columns[-1]) + 1 + padding), min(height, int(rows[-1]) + 1 + padding),
+    )  # fmt: skip
+
+
+def encode_png(pixels: np.ndarray) -> bytes:
+    """PNG of an RGB image. The same pixels give the same bytes."""
+    ok, data = cv2.imencode(".png", pixels[:, :, ::-1], [cv2.IMWRITE_PNG_COMPRESSION, PNG_LEVEL])
+    if not ok:
+        raise ExtractError("render_failed", "the crop cannot be encoded as PNG")
+    return data.tobytes()

@@ -1,0 +1,101 @@
+"""The embedded layout: caption first, then the graphics of the page between the caption and the text around it.
+
+For every figure caption the free zone above and below it is measured: as wide as its column (or its neighbours)
+leave room, as high as the distance to the next body text or caption. The graphics in one of the two zones are the
+figure. Which one is a habit of the document. Tables are set aside first, from their rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfq_ray.extract.captions import Caption
+from sfq_ray.extract.document import Page
+from sfq_ray.extract.layouts import Block
+from sfq_ray.extract.layouts.canvas import Canvas, read_canvas
+from sfq_ray.extract.layouts.content import Content, zone_content
+from sfq_ray.extract.layouts.zones import Zone, caption_zones
+from sfq_ray.extract.rows import Row
+from sfq_ray.extract.style import Style
+from sfq_ray.geometry import Box
+
+MIN_GRAPHIC_SIDE = 60.0  # pt: a larger graphic without a caption is reported
+
+
+def find_blocks(
+    pages: Sequence[Page], rows: Sequence[list[Row]], captions: Sequence[Caption], style: Style
+) -> list[Block]:
+    """One block per figure caption that has graphics (or a text figure), and the large graphics that are left."""
+    found: list[tuple[Canvas, list[tuple[int, dict[str, Content]]]]] = []
+    for page, page_rows in zip(pages, rows, strict=True):
+        own = [(i, c) for i, c in enumerate(captions) if c.page == page.number]
+        if not own and not page.graphics:
+            continue
+        canvas = read_canvas(page, page_rows, [c for _, c in own], style)
+        options = []
+        for index, caption in own:
+            if caption.kind == "figure":
+                zones = caption_zones(canvas, caption, style)
+                options.append((index, _contents(canvas, zones)))
+        found.append((canvas, options))
+    habit = _habit(options for _, page_options in found for options in [dict(o) for _, o in page_options])
+    blocks: list[Block] = []
+    for canvas, options in found:
+        chosen = _choose(canvas, options, habit)
+        blocks.extend(
+            Block("figure", canvas.page.number, content.bbox, index, content.score, content.panels)
+            for index, content in chosen
+        )
+        blocks.extend(_uncaptioned(canvas, [content.bbox for _, content in chosen]))
+    return blocks
+
+
+def _contents(canvas: Canvas, zones: Sequence[Zone]) -> dict[str, Content]:
+    contents = {}
+    for zone in zones:
+        content = zone_content(canvas, zone)
+        if content is not None:
+            contents[zone.side] = content
+    return contents
+
+
+def _habit(options: object) -> str:
+    """above or below: the side on which the figures of this document stand, from captions with one clear side."""
+    votes = {"above": 0.0, "below": 0.0}
+    for sides in options:  # type: ignore[attr-defined]
+        above, below = sides.get("above"), sides.get("below")
+        votes["above"] += above.weight if above else 0.0
+        votes["below"] += below.weight if below else 0.0
+    return "below" if votes["below"] > 1.2 * votes["above"] else "above"
+
+
+def _choose(
+    canvas: Canvas, options: Sequence[tuple[int, dict[str, Content]]], habit: str
+) -> list[tuple[int, Content]]:
+    """One content per caption, no two overlapping: the habitual side first, then what is still free."""
+    order = [habit, "below" if habit == "above" else "above", "left", "right", "text"]
+    taken: list[Box] = []
+    chosen: dict[int, Content] = {}
+    for graphic_only in (True, False):
+        for side in order:
+            for index, sides in options:
+                content = sides.get(side)
+                if index in chosen or content is None or (graphic_only and not content.graphic):
+                    continue
+                if any(content.bbox.intersection(box).area > 0.2 * min(content.bbox.area, box.area) for box in taken
+                       if not content.bbox.intersection(box).empty):
+                    continue
+                chosen[index] = content
+                taken.append(content.bbox)
+    return [(index, chosen[index]) for index, _ in options if index in chosen]
+
+
+def _uncaptioned(canvas: Canvas, taken: Sequence[Box]) -> list[Block]:
+    blocks = []
+    for box in canvas.clusters():
+        if min(box.width, box.height) < MIN_GRAPHIC_SIDE:
+            continue
+        if any(box.intersection(other).area > 0.1 * box.area for other in taken if not box.intersection(other).empty):
+            continue
+        blocks.append(Block("graphic", canvas.page.number, box, None, 0.0))
+    return blocks

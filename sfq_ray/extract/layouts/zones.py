@@ -1,0 +1,107 @@
+"""The free zones around a caption in which its figure can stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfq_ray.extract.captions import Caption
+from sfq_ray.extract.layouts.canvas import Canvas
+from sfq_ray.extract.style import Style
+from sfq_ray.geometry import Box
+
+MIN_ZONE = 8.0  # pt: a lower zone holds no figure
+
+
+@dataclass(frozen=True)
+class Zone:
+    side: str  # above, below, left or right of the caption
+    box: Box  # pt
+    caption: Caption
+
+
+def caption_zones(canvas: Canvas, caption: Caption, style: Style) -> list[Zone]:
+    """Zones above and below (as wide as the column or the neighbours allow), then left and right of the caption."""
+    left, right = _width(canvas, caption, style)
+    zones = []
+    for side in ("above", "below"):
+        box = _vertical(canvas, caption, left, right, side)
+        if box.height >= MIN_ZONE:
+            zones.append(Zone(side, box, caption))
+    zones.extend(_beside(canvas, caption, style))
+    return zones
+
+
+def _width(canvas: Canvas, caption: Caption, style: Style) -> tuple[float, float]:
+    """x range: the column of the caption, cut by text and captions that stand beside it."""
+    box = caption.bbox
+    left, right = min(style.text_left, box.x0) - 4, max(style.text_right, box.x1) + 4
+    left, right = max(left - 30, canvas.page.box.x0), min(right + 30, canvas.page.box.x1)
+    beside = [b for b in canvas.body if b.overlap_y(box) > 2]
+    if style.columns == 2 and not _spans(caption, style):
+        if (box.x0 + box.x1) / 2 < style.gutter:
+            right = style.gutter
+        else:
+            left = style.gutter
+    for other in beside:
+        if other.x1 <= box.x0 + 2:
+            left = max(left, other.x1)
+        elif other.x0 >= box.x1 - 2:
+            right = min(right, other.x0)
+    for other in canvas.captions:
+        if other is caption or other.bbox.overlap_y(box) <= 2:
+            continue
+        if other.bbox.x1 <= box.x0 + 2:
+            left = max(left, (other.bbox.x1 + box.x0) / 2)
+        elif other.bbox.x0 >= box.x1 - 2:
+            right = min(right, (other.bbox.x0 + box.x1) / 2)
+    return left, right
+
+
+def _spans(caption: Caption, style: Style) -> bool:
+    """The caption stands across the gutter of a two-column page."""
+    return caption.bbox.x0 < style.gutter - 6 and caption.bbox.x1 > style.gutter + 6
+
+
+def _vertical(canvas: Canvas, caption: Caption, left: float, right: float, side: str) -> Box:
+    """From the caption to the next obstacle that stands in the way."""
+    box = caption.bbox
+    if side == "above":
+        limit = canvas.top
+        for other in canvas.obstacles:
+            if other.y1 <= box.y0 + 3 and _blocks(other, left, right, box) and other != box:
+                limit = max(limit, other.y1)
+        return Box(left, limit, right, box.y0)
+    limit = canvas.bottom
+    for other in canvas.obstacles:
+        if other.y0 >= box.y1 - 3 and _blocks(other, left, right, box) and other != box:
+            limit = min(limit, other.y0)
+    return Box(left, box.y1, right, limit)
+
+
+def _blocks(obstacle: Box, left: float, right: float, caption: Box) -> bool:
+    shared = min(obstacle.x1, right) - max(obstacle.x0, left)
+    return shared > 0.1 * min(obstacle.width, right - left) and shared > 4
+
+
+def _beside(canvas: Canvas, caption: Caption, style: Style) -> list[Zone]:
+    """Zones left and right, for captions set beside their figure."""
+    box = caption.bbox
+    zones = []
+    for side in ("left", "right"):
+        x0, x1 = (canvas.page.box.x0, box.x0) if side == "left" else (box.x1, canvas.page.box.x1)
+        top, bottom = canvas.top, canvas.bottom
+        for other in canvas.obstacles:
+            if other == box or other.x1 <= x0 + 4 or other.x0 >= x1 - 4:
+                continue
+            if other.overlap_y(box) > 0.5 * min(other.height, box.height):
+                if side == "left":
+                    x0 = max(x0, other.x1)
+                else:
+                    x1 = min(x1, other.x0)
+            elif other.y1 <= box.y0:
+                top = max(top, other.y1)
+            elif other.y0 >= box.y1:
+                bottom = min(bottom, other.y0)
+        if x1 - x0 > 40 and bottom - top > 20:
+            zones.append(Zone(side, Box(x0, top, x1, bottom), caption))
+    return zones

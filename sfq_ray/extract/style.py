@@ -1,0 +1,143 @@
+"""What the body of a document looks like (sizes, fonts, columns, running heads), and which rows are body text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sfq_ray.extract.document import Page
+from sfq_ray.extract.rows import Row, body_size
+from sfq_ray.geometry import Box
+
+LONG_ROW = 30  # characters: a row this long can belong to a paragraph
+MARGIN_BAND = 0.09  # of the page height: where running heads and page numbers stand
+DIGITS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class Style:
+    """Habits of one document; lengths in pt."""
+
+    size: float
+    fonts: frozenset[str]
+    column_width: float
+    text_left: float
+    text_right: float
+    columns: int
+    heads: frozenset[tuple[int, str]]  # running heads and feet: (y // 4, text without digits)
+
+    @property
+    def gutter(self) -> float:
+        """x of the middle between two columns."""
+        return (self.text_left + self.text_right) / 2
+
+
+def document_style(pages: Sequence[Page], rows: Sequence[list[Row]]) -> Style:
+    size = body_size(pages)
+    widths: Counter[int] = Counter()
+    fonts: Counter[str] = Counter()
+    lefts: Counter[int] = Counter()
+    rights: Counter[int] = Counter()
+    for page_rows in rows:
+        for row in page_rows:
+            if not row.horizontal or len(row.text) < LONG_ROW:
+                continue
+            for span in row.spans:
+                fonts[span.font] += len(span.text)
+            if abs(row.size - size) <= 0.6:
+                widths[round(row.bbox.width / 4)] += len(row.text)
+                lefts[round(row.bbox.x0)] += 1
+                rights[round(row.bbox.x1)] += 1
+    total = sum(fonts.values())
+    page_box = pages[0].box if pages else Box(0, 0, 612, 792)
+    width = 4.0 * max(widths, key=lambda w: (widths[w], w)) if widths else page_box.width * 0.7
+    left = _edge(lefts, smallest=True, default=page_box.x0 + 0.1 * page_box.width)
+    right = _edge(rights, smallest=False, default=page_box.x1 - 0.1 * page_box.width)
+    columns = 2 if width < 0.62 * (right - left) else 1
+    return Style(
+        size, frozenset(f for f in fonts if fonts[f] >= 0.03 * total), width, left, right, columns, _heads(pages, rows)
+    )
+
+
+def _edge(values: Counter[int], smallest: bool, default: float) -> float:
+    """The outermost position at which at least 3 % of the rows begin (or end)."""
+    total = sum(values.values())
+    common = [v for v in values if values[v] + values[v - 1] + values[v + 1] >= 0.03 * total]
+    if not common:
+        return default
+    return float(min(common) if smallest else max(common))
+
+
+def _heads(pages: Sequence[Page], rows: Sequence[list[Row]]) -> frozenset[tuple[int, str]]:
+    seen: Counter[tuple[int, str]] = Counter()
+    for page, page_rows in zip(pages, rows, strict=True):
+        for row in page_rows:
+            if in_margin_band(row, page):
+                seen[_head_key(row)] += 1
+    return frozenset(key for key, count in seen.items() if count >= 2)
+
+
+def in_margin_band(row: Row, page: Page) -> bool:
+    band = MARGIN_BAND * page.box.height
+    return row.bbox.y1 < page.box.y0 + band or row.bbox.y0 > page.box.y1 - band
+
+
+def _head_key(row: Row) -> tuple[int, str]:
+    return round(row.bbox.y0 / 4), DIGITS.sub("#", row.text.strip())
+
+
+def is_head(row: Row, page: Page, style: Style) -> bool:
+    """Running head, foot or page number."""
+    if not in_margin_band(row, page):
+        return False
+    y, text = _head_key(row)
+    return text in ("#", "- # -", "–#–", "") or any((y + d, text) in style.heads for d in (-1, 0, 1))
+
+
+def body_rows(page: Page, rows: Sequence[Row], style: Style, frames: Sequence[Box]) -> set[int]:
+    """Indices of the rows that belong to running text: paragraphs, headings above them, lists, footnotes.
+
+    A paragraph is a MuPDF block with long rows in a font of the body; text within a frame is part of a figure.
+    """
+    blocks: dict[int, list[int]] = {}
+    for index, row in enumerate(rows):
+        if row.horizontal and not any(row.bbox.share_inside(frame) > 0.9 for frame in frames):
+            blocks.setdefault(row.block, []).append(index)
+    body: set[int] = set()
+    for indices in blocks.values():
+        long = [i for i in indices if _long(rows[i], style)]
+        if not long:
+            continue
+        characters = sum(len(rows[i].text) for i in indices)
+        if sum(len(rows[i].text) for i in long) >= 0.5 * characters:
+            body.update(indices)
+    for indices in blocks.values():  # short blocks in line with a paragraph: headings, last rows, list items
+        for i in indices:
+            if i not in body and _beside_paragraph(rows[i], rows, body, style):
+                body.add(i)
+    return body
+
+
+def _long(row: Row, style: Style) -> bool:
+    own = sum(len(s.text) for s in row.spans if s.font in style.fonts)
+    return (
+        len(row.text) >= LONG_ROW
+        and row.bbox.width >= 0.55 * style.column_width
+        and row.size >= 0.7 * style.size
+        and own >= 0.5 * len(row.text)
+        and " " in row.text.strip()
+    )
+
+
+def _beside_paragraph(row: Row, rows: Sequence[Row], body: set[int], style: Style) -> bool:
+    """A row at the left edge of a paragraph directly above or below it, in a body font and size."""
+    if row.size < 0.85 * style.size or not any(s.font in style.fonts for s in row.spans):
+        return False
+    for i in body:
+        other = rows[i]
+        gap = max(other.bbox.y0 - row.bbox.y1, row.bbox.y0 - other.bbox.y1)
+        if gap < 1.4 * style.size and abs(other.bbox.x0 - row.bbox.x0) < 2.2 * style.size and row.bbox.x1 <= other.bbox.x1 + 2:
+            return True
+    return False
