@@ -1,0 +1,5 @@
+"""A static report of one output directory: totals, distributions and every figure with its scores."""
+
+from sfq_ray.report.build import write_report
+
+__all__ = ["write_report"]
