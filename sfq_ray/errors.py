@@ -7,7 +7,7 @@ class ExtractError(Exception):
     """A paper or figure failed. `kind` is the failure class of the row, the text says what was wrong and what to do.
 
     Classes: unreadable, empty_file, not_pdf, too_large, encrypted, damaged, no_pages, timeout, out_of_memory,
-    crashed, internal.
+    crashed, internal; of a single figure: ocr_failed.
     """
 
     def __init__(self, kind: str, message: str) -> None:

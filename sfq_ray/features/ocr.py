@@ -1,0 +1,178 @@
+"""Text of the raster parts of a figure: which parts are read, by whom, and where the lines lie.
+
+The text of vector parts is known exactly from the PDF, so OCR looks at embedded images alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+import cv2
+import numpy as np
+
+from sfq_ray.config import ConfigError
+from sfq_ray.errors import ExtractError
+from sfq_ray.geometry import PT_PER_INCH, Box
+
+OCR: dict[str, str] = {
+    "rapidocr": "sfq_ray.features.ocr_rapid:RapidOcr",
+    "none": "sfq_ray.features.ocr_none:NoOcr",
+}
+"""OCR backends: name -> "module:Class"."""
+
+MIN_SIDE_PX = 24  # a smaller image holds no line of legible text
+MAX_SIDE_PX = 2000  # longest side that OCR sees: about a full text width at 300 dpi
+TEXT_LAYER_SHARE = 0.10  # native text on this share of an image: a scan whose text layer is already there
+DUPLICATE_SHARE = 0.5  # an OCR line that lies this far inside native text was known before
+MASK_CELL_PX = 4  # images closer than this are one: PDF producers cut images into strips
+
+
+class OcrLine(NamedTuple):
+    """One line as OCR saw it. `polygon` is its four corners in px, clockwise from the text's top left."""
+
+    text: str
+    polygon: tuple[tuple[float, float], ...]
+    confidence: float  # 0..1
+
+
+class OcrBackend(Protocol):
+    """Reads text in pixels. Equal pixels give equal lines."""
+
+    name: str
+
+    def read(self, image: np.ndarray) -> list[OcrLine] | None:
+        """Lines in a BGR uint8 image of shape (height, width, 3); None when the backend does not look at all."""
+        ...
+
+
+class RasterText(NamedTuple):
+    """What OCR gave for one figure."""
+
+    words: list[dict[str, Any]]  # tables.WORD
+    areas_px2: list[float]  # area of each word's polygon
+    needed: bool  # the figure has raster that could hold text unknown so far
+    ran: bool  # the backend looked at it
+
+
+def load_ocr(name: str) -> OcrBackend:
+    """The backend registered as `name`, with its models loaded. Raises ConfigError for an unknown name."""
+    if name not in OCR:
+        raise ConfigError(f"features.ocr: no OCR backend {name!r}; known are {', '.join(OCR)}")
+    module, _, attribute = OCR[name].partition(":")
+    backend: OcrBackend = getattr(import_module(module), attribute)()
+    return backend
+
+
+def raster_mask(shape: tuple[int, int], boxes_px: Sequence[Sequence[float]]) -> np.ndarray:
+    """Boolean (height, width): the pixels that embedded images cover."""
+    mask = np.zeros(shape, bool)
+    height, width = shape
+    for x0, y0, x1, y1 in boxes_px:
+        left, top = max(0, round(x0)), max(0, round(y0))
+        right, bottom = min(width, round(x1)), min(height, round(y1))
+        if right > left and bottom > top:
+            mask[top:bottom, left:right] = True
+    return mask
+
+
+def unread_areas(mask: np.ndarray, native: Sequence[Box]) -> list[Box]:
+    """Boxes (px) around connected raster that is large enough for text and has no text layer, top to bottom."""
+    height, width = mask.shape
+    cells = (-(-width // MASK_CELL_PX), -(-height // MASK_CELL_PX))
+    coarse = cv2.resize(mask.astype(np.uint8) * 255, cells, interpolation=cv2.INTER_AREA) > 0
+    _, _, stats, _ = cv2.connectedComponentsWithStats(coarse.astype(np.uint8), connectivity=8)
+    areas = []
+    for x, y, w, h, _ in stats[1:]:
+        area = Box(
+            float(x * width / cells[0]),
+            float(y * height / cells[1]),
+            float((x + w) * width / cells[0]),
+            float((y + h) * height / cells[1]),
+        )
+        if min(area.width, area.height) < MIN_SIDE_PX:
+            continue
+        covered = sum(box.area * box.share_inside(area) for box in native)
+        if covered < TEXT_LAYER_SHARE * area.area:
+            areas.append(area)
+    return areas
+
+
+def read_raster(
+    bgr: np.ndarray, areas: Sequence[Box], native: Sequence[Box], dpi: float, ocr: OcrBackend, min_score: float
+) -> RasterText:
+    """OCR lines in the `areas` of the crop, in px of the whole crop, without those that native text already gives.
+
+    One OCR call at most: everything outside the areas is painted white, so that it is not read a second time.
+    Raises ExtractError with class ocr_failed when the backend fails.
+    """
+    if not areas:
+        return RasterText([], [], needed=False, ran=False)
+    frame = areas[0]
+    for area in areas[1:]:
+        frame = frame.union(area)
+    left, top = int(frame.x0), int(frame.y0)
+    image = _only(bgr, areas)[top : int(np.ceil(frame.y1)), left : int(np.ceil(frame.x1))]
+    scale = min(1.0, MAX_SIDE_PX / max(image.shape[:2]))
+    if scale < 1:
+        image = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    try:
+        lines = ocr.read(np.ascontiguousarray(image))
+    except Exception as error:
+        raise ExtractError(
+            "ocr_failed", f"OCR backend {ocr.name} failed: {error}; features.ocr: none skips it"
+        ) from error
+    if lines is None:
+        return RasterText([], [], needed=True, ran=False)
+    words, sizes = [], []
+    for line in lines:
+        corners = np.asarray(line.polygon, float) / scale + (left, top)
+        box = Box(*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist())
+        known = sum(box.intersection(word).area for word in native if not box.intersection(word).empty)
+        if line.confidence < min_score or not _is_text(line.text) or known > DUPLICATE_SHARE * box.area:
+            continue
+        size_px = font_size_px(line) / scale
+        words.append(
+            {
+                "text": line.text.strip(),
+                "bbox": list(box),
+                "size_pt": size_px / dpi * PT_PER_INCH,
+                "confidence": line.confidence,
+                "origin": "ocr",
+            }
+        )
+        sizes.append(abs(float(cv2.contourArea(corners.astype(np.float32)))))
+    return RasterText(words, sizes, needed=True, ran=True)
+
+
+def font_size_px(line: OcrLine) -> float:
+    """Font size, px of the image that was read, from the thickness of the line's box.
+
+    The detector's box is about 4 px plus a multiple of the font size that depends on which glyphs stand out of the
+    x-height. Fitted on rendered text of 10 to 67 px in sans and serif fonts; within a fifth of the true size.
+    """
+    a, b, c, _ = (np.asarray(corner) for corner in line.polygon)
+    along, across = float(np.linalg.norm(b - a)), float(np.linalg.norm(c - b))
+    text = line.text.strip()
+    thickness = max(along, across) if len(text) == 1 else min(along, across)
+    if any(char in "()[]{}|" for char in text):
+        ems = 1.25
+    elif all(char in "acemnorsuvwxz.:-–~ " for char in text):
+        ems = 0.8
+    else:
+        ems = 1.05
+    return max(1.0, (thickness - 4.0) / ems)
+
+
+def _is_text(text: str) -> bool:
+    """A line without any letter or digit is a mark of the drawing: bars are read as dashes."""
+    return any(char.isalnum() for char in text)
+
+
+def _only(bgr: np.ndarray, areas: Sequence[Box]) -> np.ndarray:
+    result = np.full_like(bgr, 255)
+    for area in areas:
+        part = np.s_[int(area.y0) : int(np.ceil(area.y1)), int(area.x0) : int(np.ceil(area.x1))]
+        result[part] = bgr[part]
+    return result

@@ -1,0 +1,65 @@
+"""OCR with RapidOCR: PP-OCR detection, direction classifier and recognition from the ONNX files inside its package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from sfq_ray.config import ConfigError
+from sfq_ray.features.ocr import OcrLine
+
+MODELS = {
+    "Det": "PP-OCRv6_det_small.onnx",
+    "Cls": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
+    "Rec": "PP-OCRv6_rec_small.onnx",
+}
+MIN_SIDE_PX = 64
+MAX_ASPECT = 4.0  # the detector enlarges the short side to 736 px, which a thin strip would blow up beyond memory
+
+
+class RapidOcr:
+    """One thread, no download: the files are named, so a missing one is an error and not a request to a server."""
+
+    name = "rapidocr"
+
+    def __init__(self) -> None:
+        import rapidocr
+
+        models = Path(rapidocr.__file__).parent / "models"
+        missing = [name for name in MODELS.values() if not (models / name).is_file()]
+        if missing:
+            raise ConfigError(
+                f"features.ocr: rapidocr lacks {', '.join(missing)}; install the version of pyproject.toml"
+            )
+        cv2.setNumThreads(1)
+        self._engine = rapidocr.RapidOCR(
+            params={
+                "Global.log_level": "critical",
+                "Global.text_score": 0.0,  # the caller filters by confidence
+                "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+                **{f"{task}.model_path": str(models / name) for task, name in MODELS.items()},
+            }
+        )
+
+    def read(self, image: np.ndarray) -> list[OcrLine] | None:
+        """Lines in detection order, turned labels included."""
+        height, width = image.shape[:2]
+        found = self._engine(_padded(image))
+        if found.boxes is None or not found.txts:
+            return []
+        lines = []
+        for box, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
+            corners = np.clip(np.asarray(box, float), 0, (width, height))
+            lines.append(OcrLine(text, tuple((float(x), float(y)) for x, y in corners), min(1.0, float(score))))
+        return lines
+
+
+def _padded(image: np.ndarray) -> np.ndarray:
+    """White added to the right and below until the image is neither tiny nor a strip."""
+    height, width = image.shape[:2]
+    shortest = max(MIN_SIDE_PX, int(max(height, width) / MAX_ASPECT))
+    right, below = max(0, shortest - width), max(0, shortest - height)
+    return cv2.copyMakeBorder(image, 0, below, 0, right, cv2.BORDER_CONSTANT, value=(255, 255, 255))
