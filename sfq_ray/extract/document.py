@@ -189,5 +189,8 @@ def _links(page: pymupdf.Page, box) -> Iterator[Link]:
             continue
         target = link.get("to")
         name = str(link.get("nameddest") or link.get("name") or "")
+        number = int(link.get("page", -1))
         y = float(target.y) if isinstance(target, pymupdf.Point) else None
-        yield Link(box(tuple(link["from"])), name, int(link.get("page", -1)), y)
+        if y is not None and link["kind"] == pymupdf.LINK_NAMED and 0 <= number < page.parent.page_count:
+            y = page.parent.page_cropbox(number).y1 - y  # named destinations come in PDF units, y growing upwards
+        yield Link(box(tuple(link["from"])), name, number, y)
