@@ -22,10 +22,8 @@ FIGURE_WORDS = (
     r"(?:figures?|figs?\s?\.|fig|figura|figuur|abbildung|abb\s?\.|рисунок|рис\s?\.|图|圖|図|그림|plate|scheme|chart)"
 )
 TABLE_WORDS = r"(?:(?:supplementary|extended\s+data)?\s*(?:tables?|tab\s?\.)|tabelle|tableau|tabla|tabela|таблица|табл\s?\.|表|표)"
-OTHER_WORDS = r"(?:algorithms?|alg\s?\.|listing|code|box|program|protocol|example|procedure|pseudocode|exhibit)"
-NUMBER = (
-    r"(?:[A-Z]{1,2}[.\-–]?\s?)?\d{1,3}(?:\s?[.\-–]\s?\d{1,3})*(?:\s?[a-z](?![A-Za-z]))?|[IVXL]{1,6}(?![A-Za-z])|[A-Z](?:[.\-–]\d+)?(?![A-Za-z])"
-)
+OTHER_WORDS = r"(?:algorithms?|alg\s?\.|listings?|pseudocode|exhibit|box)"
+NUMBER = r"(?:[A-Z]{1,2}[.\-–]?\s?)?\d{1,3}(?:\s?[.\-–]\s?\d{1,3})*(?:\s?[a-z](?![A-Za-z]))?|[IVXL]{1,6}(?![A-Za-z])|[A-Z](?:[.\-–]\d+)?(?![A-Za-z])"
 SEPARATOR = r"\s?[:：.．|｜。—–\-)]+(?=\s|$|\D)|\s+|$|(?=[\u2e80-\u9fff])"
 START = re.compile(
     rf"^\s*\(?(?P<word>(?P<figure>{FIGURE_WORDS})|(?P<table>{TABLE_WORDS})|(?P<other>{OTHER_WORDS}))"
@@ -57,12 +55,14 @@ class Caption:
 
 
 def normalise_number(number: str) -> str:
-    """"３" and "3" are one number, so are "A.1" and "A1"; letters in upper case, panels' letters in lower."""
+    """ "３" and "3" are one number, so are "A.1" and "A1"; letters in upper case, panels' letters in lower."""
     text = unicodedata.normalize("NFKC", number).replace(" ", "").replace("–", "-").strip(".:|()")
     return re.sub(r"^([A-Za-z]+)[.\-](?=\d)", r"\1", text).upper()
 
 
-def find_captions(pages: Sequence[Page], rows: Sequence[list[Row]], vocabulary: Vocabulary, body: float) -> list[Caption]:
+def find_captions(
+    pages: Sequence[Page], rows: Sequence[list[Row]], vocabulary: Vocabulary, body: float
+) -> list[Caption]:
     """All captions of the document in reading order. `rows[i]` are the rows of `pages[i]`; `body` is the text size."""
     starts = [start for page, page_rows in zip(pages, rows, strict=True) for start in _starts(page, page_rows, body)]
     kept = _select(starts)
@@ -99,8 +99,17 @@ def _starts(page: Page, rows: Sequence[Row], body: float) -> list[_Start]:
         follows = text[match.end() :].strip()
         found.append(
             _Start(
-                page.number, page.number, row, match, kind, separator or ("" if follows else "\n"),
-                _styled(row, match), _interrupts(row, rows), follows, row.size, body,
+                page.number,
+                page.number,
+                row,
+                match,
+                kind,
+                separator or ("" if follows else "\n"),
+                _styled(row, match),
+                _interrupts(row, rows),
+                follows,
+                row.size,
+                body,
             )
         )
     return found
@@ -152,7 +161,9 @@ def _select(starts: list[_Start]) -> list[_Start]:
 
 
 def _strength(start: _Start, habit: tuple[str, bool] | None) -> float:
-    score = {":": 2.0, "|": 2.0, "\n": 1.0, ".": 1.0, "-": 0.5, "—": 0.5, "–": 0.5, "。": 1.0, ")": 0.2}.get(start.separator, -0.5)
+    score = {":": 2.0, "|": 2.0, "\n": 1.0, ".": 1.0, "-": 0.5, "—": 0.5, "–": 0.5, "。": 1.0, ")": 0.2}.get(
+        start.separator, -0.5
+    )
     if start.styled:
         score += 1.5
     if habit is not None and start.kind == "figure":
@@ -182,7 +193,15 @@ def _complete(start: _Start, rows: Sequence[list[Row]], begins: set[int], vocabu
     assert box is not None
     number = re.sub(r"\s", "", start.match["number"])
     return Caption(
-        start.kind, number, full[:end].strip(), full[end:].strip(), start.page, box, tuple(lines), start.size, start.strength
+        start.kind,
+        number,
+        full[:end].strip(),
+        full[end:].strip(),
+        start.page,
+        box,
+        tuple(lines),
+        start.size,
+        start.strength,
     )
 
 
@@ -200,6 +219,9 @@ def _extent(start: _Start, rows: Sequence[Row], begins: set[int]) -> list[Row]:
             break
         piece = abs(step) < 0.3 * start.size and row.block == last.block and row.size < 1.2 * start.size
         if row.bbox.overlap_x(box.grown((3.0 if piece else 0.5) * start.size)) <= 0:
+            continue
+        centred = abs(row.bbox.x0 + row.bbox.x1 - box.x0 - box.x1) < 2 * start.size
+        if row.bbox.x0 < start.row.bbox.x0 - 2 * start.size and not centred:
             continue
         index = row.size < 0.85 * start.size and len(row.text.strip()) <= 12 and abs(step) < 1.3 * start.size
         if index or (abs(step) < 0.6 * start.size and row.size < 1.2 * start.size):  # or a piece of the same row
@@ -237,7 +259,9 @@ def _font(rows: Sequence[Row]) -> str:
     return max(fonts, key=lambda f: (fonts[f], f))
 
 
-def _continues(start: _Start, taken: Sequence[Row], visual: Sequence[Row], row: Row, step: float, pitch: float | None) -> bool:
+def _continues(
+    start: _Start, taken: Sequence[Row], visual: Sequence[Row], row: Row, step: float, pitch: float | None
+) -> bool:
     size = start.size
     if abs(row.size - size) > 0.6 and len(row.text.strip()) > 3:
         return False

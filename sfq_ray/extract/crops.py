@@ -52,6 +52,12 @@ def render(page: pymupdf.Page, box: Box, dpi: int, max_pixels: int) -> Crop:
     return Crop(np.ascontiguousarray(pixels[y0:y1, x0:x1]), bbox, used)
 
 
+def grey_page(page: pymupdf.Page) -> np.ndarray:
+    """The displayed page as a grey image at 72 dpi, (height, width) uint8: 1 px is 1 pt."""
+    pixmap = page.get_pixmap(dpi=72, colorspace=pymupdf.csGRAY, alpha=False)
+    return np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.stride)[:, : pixmap.width]
+
+
 def ink_box(pixels: np.ndarray, padding: int) -> tuple[int, int, int, int] | None:
     """px box around everything that is not white, with `padding` px where there is room; None for a blank image."""
     ink = pixels.min(axis=2) < INK_LEVEL

@@ -138,6 +138,10 @@ def _beside_paragraph(row: Row, rows: Sequence[Row], body: set[int], style: Styl
     for i in body:
         other = rows[i]
         gap = max(other.bbox.y0 - row.bbox.y1, row.bbox.y0 - other.bbox.y1)
-        if gap < 1.4 * style.size and abs(other.bbox.x0 - row.bbox.x0) < 2.2 * style.size and row.bbox.x1 <= other.bbox.x1 + 2:
+        if (
+            gap < 1.4 * style.size
+            and abs(other.bbox.x0 - row.bbox.x0) < 2.2 * style.size
+            and row.bbox.x1 <= other.bbox.x1 + 2
+        ):
             return True
     return False

@@ -74,20 +74,25 @@ class Vocabulary:
 
 def join_lines(lines: Sequence[str], vocabulary: Vocabulary) -> str:
     """Lines of one paragraph as running text."""
+    return join_with_starts(lines, vocabulary)[0]
+
+
+def join_with_starts(lines: Sequence[str], vocabulary: Vocabulary) -> tuple[str, list[int]]:
+    """Lines of one paragraph as running text, and the offset in it at which each line begins."""
     result = ""
+    starts = []
     for line in lines:
         line = normalise(line)
-        if not line:
-            continue
-        if not result:
-            result = line
+        if not line or not result:
+            result = result or line
         elif result[-1] in HYPHENS and len(result) > 1 and result[-2].isalnum() and line[0].isalnum():
             result = vocabulary.joined(result, line)
         elif _cjk(result[-1]) and _cjk(line[0]):
             result += line
         else:
             result += " " + line
-    return result
+        starts.append(len(result) - len(line))
+    return result, starts
 
 
 def _cjk(char: str) -> bool:

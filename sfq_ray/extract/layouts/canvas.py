@@ -1,9 +1,14 @@
-"""What stands on a page, sorted by role: graphics, rules, body text, captions, tables and figure text."""
+"""What stands on a page, sorted by role: graphics, rules, body text, captions, tables and figure text.
+
+Graphics are what is both painted by an object that is no text and visible as ink outside of text: clipped, hidden
+and white objects disappear that way, and a page of 20,000 paths costs no more than any other.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -19,24 +24,28 @@ RULE_LENGTH = 25.0  # pt
 BACKGROUND_SHARE = 0.85  # of the page: a larger object is the paper, not a figure
 CELL = 2.0  # pt: grid of the cluster search
 CLUSTER_GAP = 10.0  # pt
+LARGE = 40.0  # pt: pieces with longer sides are pictures or bordered tables
+TABLE_TEXT = 0.12  # share of a bordered table's area that is text
+INK_LEVEL = 245  # grey value: darker is ink
+PANEL_ROW = re.compile(r"^\s*\(?(?:[a-zA-Z]|\d|i{1,3}|iv|v)\)")
 
 
 @dataclass(frozen=True)
 class Canvas:
     page: Page
-    graphics: np.ndarray  # (n, 4) float32, pt: strong graphics (images, fills, curves, frames)
+    graphics: np.ndarray  # (n, 4) float32, pt: connected pieces of visible graphics
     rules: tuple[Box, ...]  # long thin horizontal lines
     body: tuple[Box, ...]  # rows of running text, heads and feet
     captions: tuple[Caption, ...]
     tables: tuple[Box, ...]
     texts: tuple[Row, ...]  # rows that may belong to a figure
+    running: tuple[Row, ...]  # rows of running text
     top: float  # pt: below the running head
     bottom: float  # pt: above the running foot
-    obstacles: tuple[Box, ...] = field(default=())  # body, captions and tables
 
-    def clusters(self) -> list[Box]:
-        """Boxes around strong graphics that lie within CLUSTER_GAP pt of each other, outside of tables."""
-        return cluster(self.graphics, self.page.box, CLUSTER_GAP)
+    def obstacles(self) -> list[Box]:
+        """Boxes that end the zone of a caption: body text, captions and tables."""
+        return [*self.body, *(c.bbox for c in self.captions), *self.tables]
 
 
 def cluster(boxes: np.ndarray, frame: Box, gap: float) -> list[Box]:
@@ -45,7 +54,9 @@ def cluster(boxes: np.ndarray, frame: Box, gap: float) -> list[Box]:
         return []
     width, height = int(frame.width / CELL) + 2, int(frame.height / CELL) + 2
     grid = np.zeros((height, width), np.uint8)
-    cells = np.clip((boxes - np.array([frame.x0, frame.y0, frame.x0, frame.y0])) / CELL, 0, max(width, height)).astype(int)
+    cells = np.clip((boxes - np.array([frame.x0, frame.y0, frame.x0, frame.y0])) / CELL, 0, max(width, height)).astype(
+        int
+    )
     for x0, y0, x1, y1 in cells:
         grid[y0 : y1 + 1, x0 : x1 + 1] = 1
     reach = max(1, round(gap / 2 / CELL))
@@ -62,36 +73,93 @@ def cluster(boxes: np.ndarray, frame: Box, gap: float) -> list[Box]:
     return result
 
 
-def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], style: Style) -> Canvas:
-    boxes, rules, frames = _graphics(page)
+def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], style: Style, ink: np.ndarray) -> Canvas:
+    """`ink`: grey image of the page at 72 dpi, (height, width) uint8, so that 1 px is 1 pt."""
+    boxes, rules, frames = _objects(page)
     caption_rows = {id(row) for caption in captions for row in caption.rows}
     free = [row for row in rows if id(row) not in caption_rows]
     heads = [row for row in free if is_head(row, page, style)]
     head_ids = {id(row) for row in heads}
-    free = [row for row in free if id(row) not in head_ids]
+    free = [row for row in free if id(row) not in head_ids and not _stamp(row, page)]
     body = body_rows(page, free, style, frames)
-    body_boxes = [free[i].bbox for i in sorted(body)]
-    texts = [row for i, row in enumerate(free) if i not in body and not _stamp(row, page)]
+    body -= _panel_captions(free, body, boxes)
+    running = [free[i] for i in sorted(body)]
+    body_boxes = [row.bbox for row in running]
+    texts = [row for i, row in enumerate(free) if i not in body]
     middle = (page.box.y0 + page.box.y1) / 2
     top = max((r.bbox.y1 for r in heads if r.bbox.y1 < middle), default=page.box.y0)
     bottom = min((r.bbox.y0 for r in heads if r.bbox.y0 > middle), default=page.box.y1)
-    boxes = _outside_text(boxes, body_boxes)
     rules = [rule for rule in rules if top - 2 < rule.y0 < bottom + 2]
-    tables = _tables(captions, rules, body_boxes, style)
-    obstacles = (*body_boxes, *(c.bbox for c in captions), *tables)
+    visible = _visible(_outside_text(boxes, body_boxes), rows, ink)
+    pictures = _pictures(visible, page, rows)
+    tables = _tables(captions, rules, texts, [*body_boxes, *pictures], style)
     return Canvas(
-        page, boxes, tuple(rules), tuple(body_boxes), tuple(captions), tuple(tables), tuple(texts), top, bottom, obstacles
+        page,
+        visible,
+        tuple(rules),
+        tuple(body_boxes),
+        tuple(captions),
+        tuple(tables),
+        tuple(texts),
+        tuple(running),
+        top,
+        bottom,
     )
+
+
+def _visible(boxes: np.ndarray, rows: Sequence[Row], ink: np.ndarray) -> np.ndarray:
+    """Connected pieces of ink within `boxes` and outside of text rows, (n, 4) in pt."""
+    if len(boxes) == 0:
+        return boxes
+    height, width = ink.shape
+    mask = np.zeros((height, width), np.uint8)
+    for x0, y0, x1, y1 in np.clip(
+        np.stack([np.floor(boxes[:, 0]), np.floor(boxes[:, 1]), np.ceil(boxes[:, 2]), np.ceil(boxes[:, 3])], axis=1),
+        0,
+        max(height, width),
+    ).astype(int):
+        mask[y0 : y1 + 1, x0 : x1 + 1] = 1
+    mask[ink >= INK_LEVEL] = 0
+    for row in rows:
+        x0, y0, x1, y1 = row.bbox
+        mask[max(0, int(y0)) : int(y1) + 1, max(0, int(x0)) : int(x1) + 1] = 0
+    _, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
+    pieces = stats[1:].astype(np.float32)
+    corners = np.stack([pieces[:, 0], pieces[:, 1], pieces[:, 0] + pieces[:, 2], pieces[:, 1] + pieces[:, 3]], axis=1)
+    rule = (pieces[:, 3] <= RULE_THICKNESS) & (pieces[:, 2] >= RULE_LENGTH)
+    return corners[~rule]
+
+
+def _panel_captions(rows: Sequence[Row], body: set[int], boxes: np.ndarray) -> set[int]:
+    """Rows of blocks such as "(a) Accuracy" right below graphics: captions of panels, not running text."""
+    blocks: dict[int, list[int]] = {}
+    for index in body:
+        blocks.setdefault(rows[index].block, []).append(index)
+    found: set[int] = set()
+    for indices in blocks.values():
+        first = rows[min(indices, key=lambda i: rows[i].bbox.y0)]
+        if len(indices) > 4 or not PANEL_ROW.match(first.text) or len(boxes) == 0:
+            continue
+        box = first.bbox
+        over = (boxes[:, 0] < box.x1) & (boxes[:, 2] > box.x0)
+        gap = box.y0 - boxes[:, 3]
+        if bool((over & (gap > -6) & (gap < 25)).any()):
+            found.update(indices)
+    return found
 
 
 def _stamp(row: Row, page: Page) -> bool:
     """Sideways text in the outer margin, such as an archive's stamp."""
     edge = 0.08 * page.box.width
-    return not row.horizontal and (row.bbox.x1 < page.box.x0 + edge or row.bbox.x0 > page.box.x1 - edge) and len(row.text) > 15
+    return (
+        not row.horizontal
+        and (row.bbox.x1 < page.box.x0 + edge or row.bbox.x0 > page.box.x1 - edge)
+        and len(row.text) > 15
+    )
 
 
-def _graphics(page: Page) -> tuple[np.ndarray, list[Box], list[Box]]:
-    """Strong graphics as (n, 4), rules, and frames (large closed shapes that can hold text)."""
+def _objects(page: Page) -> tuple[np.ndarray, list[Box], list[Box]]:
+    """Painted objects as (n, 4) in pt, rules, and frames (large closed shapes that can hold text)."""
     strong: list[Box] = []
     rules: list[Box] = []
     frames: list[Box] = []
@@ -130,36 +198,73 @@ def _outside_text(boxes: np.ndarray, body: Sequence[Box]) -> np.ndarray:
     return boxes[keep]
 
 
-def _tables(captions: Sequence[Caption], rules: Sequence[Box], body: Sequence[Box], style: Style) -> list[Box]:
-    """Regions of tables and algorithms: the rules of one width next to their caption."""
+def _pictures(pieces: np.ndarray, page: Page, rows: Sequence[Row]) -> list[Box]:
+    """Large pieces that are no bordered table: few of their area is text."""
+    found = []
+    for piece in pieces[(pieces[:, 2] - pieces[:, 0] > LARGE) & (pieces[:, 3] - pieces[:, 1] > LARGE)]:
+        box = Box(*(float(v) for v in piece))
+        text = sum(row.bbox.intersection(box).area for row in rows if not row.bbox.intersection(box).empty)
+        if text < TABLE_TEXT * box.area:
+            found.append(box)
+    return found
+
+
+def _tables(
+    captions: Sequence[Caption], rules: Sequence[Box], texts: Sequence[Row], walls: Sequence[Box], style: Style
+) -> list[Box]:
+    """Regions of tables and algorithms: the rules next to their caption, on the nearer side, and the rows in line.
+
+    `walls` (running text, pictures, figure captions) are never part of one.
+    """
     tables = []
+    walls = [*walls, *(c.bbox for c in captions)]
     for caption in captions:
         if caption.kind == "figure":
             continue
-        below = [r for r in rules if r.y0 >= caption.bbox.y1 - 3 and r.overlap_x(caption.bbox) > 0]
-        above = [r for r in rules if r.y1 <= caption.bbox.y0 + 3 and r.overlap_x(caption.bbox) > 0]
-        down = _stack(sorted(below, key=lambda r: r.y0), caption.bbox.y1, captions, style)
-        up = _stack(sorted(above, key=lambda r: -r.y1), caption.bbox.y0, captions, style)
-        best = down if (len(down) >= 2 or caption.kind == "other") else up if len(up) >= 2 else []
-        if best:
-            box = union_all([*best, caption.bbox])
-            assert box is not None
-            tables.append(box)
+        box = caption.bbox
+        below = sorted((r for r in rules if r.y0 >= box.y1 - 3 and r.overlap_x(box) > 0), key=lambda r: r.y0)
+        above = sorted((r for r in rules if r.y1 <= box.y0 + 3 and r.overlap_x(box) > 0), key=lambda r: -r.y1)
+        down, up = _stack(below, box.y1, walls, style), _stack(above, box.y0, walls, style)
+        near_up = len(up) >= 2 and (not down or box.y0 - up[0].y1 < down[0].y0 - box.y1)
+        best = up if near_up and caption.kind == "table" else down
+        region = union_all([*best, box])
+        assert region is not None
+        if best is down:
+            region = _with_rows(region, texts, walls, style)
+        if region != box:
+            tables.append(region)
     return tables
 
 
-def _stack(rules: Sequence[Box], start: float, captions: Sequence[Caption], style: Style) -> list[Box]:
-    """Rules of the same extent one after the other, beginning within 4 rows of `start`, up to another caption."""
+def _stack(rules: Sequence[Box], start: float, walls: Sequence[Box], style: Style) -> list[Box]:
+    """Rules one below the other, centred alike, beginning within 8 rows of `start`, up to a wall."""
     stack: list[Box] = []
     for rule in rules:
-        if not stack:
-            if abs(rule.y0 - start) > 4 * style.size:
-                break
-            stack.append(rule)
-            continue
-        span = rule.union(stack[0])
-        if any(c.bbox.overlap_x(rule) > 0 and span.y0 < c.bbox.y0 and c.bbox.y1 < span.y1 for c in captions):
+        last_y = stack[-1].y0 if stack else start
+        low, high = min(last_y, rule.y0), max(last_y, rule.y0)
+        if not stack and high - low > 8 * style.size:
             break
-        if abs(rule.x0 - stack[0].x0) < 4 and abs(rule.x1 - stack[0].x1) < 4:
+        if any(
+            b.overlap_x(rule) > 0.3 * min(rule.width, b.width)
+            and low - 1 < b.y1
+            and b.y0 < high + 2
+            and not (b.y1 <= start + 1 and rule.y0 > start)
+            and not (b.y0 >= start - 1 and rule.y0 < start)
+            for b in walls
+        ):
+            break
+        if not stack or (abs(rule.x0 + rule.x1 - stack[0].x0 - stack[0].x1) < 20 and high - low < 300):
             stack.append(rule)
     return stack
+
+
+def _with_rows(region: Box, texts: Sequence[Row], walls: Sequence[Box], style: Style) -> Box:
+    """Grown downwards over rows that follow without a gap, as those of a table without rules do."""
+    for row in sorted(texts, key=lambda r: r.bbox.y0):
+        gap = row.bbox.y0 - region.y1
+        if row.bbox.y1 <= region.y1 or not row.horizontal or (row.bbox.overlap_x(region) <= 0 and gap > 0):
+            continue
+        if gap > 1.5 * style.size or any(row.bbox.touches(wall, -1) for wall in walls):
+            break
+        region = region.union(row.bbox)
+    return region

@@ -8,12 +8,16 @@ import numpy as np
 
 from sfq_ray.extract.layouts.canvas import Canvas, cluster
 from sfq_ray.extract.layouts.zones import Zone
-from sfq_ray.geometry import Box, union_all
+from sfq_ray.extract.rows import Row
+from sfq_ray.extract.style import Style
+from sfq_ray.geometry import Box
 
 TEXT_REACH = 14.0  # pt: figure text stands this close to the rest of the figure
 MAX_GAP = 70.0  # pt: emptier space inside a zone ends the figure
 MIN_SIDE = 12.0  # pt
 PANEL_GAP = 6.0  # pt
+FIRST_GAP = 30.0  # pt: between a caption and a figure made of text
+TEXT_GAP = 11.0  # pt: a larger gap between rows ends a figure made of text
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,14 @@ class Content:
         return (1.0 if self.graphic else 0.2) / (1.0 + self.distance / 20.0)
 
 
-def zone_content(canvas: Canvas, zone: Zone) -> Content | None:
+def zone_content(canvas: Canvas, zone: Zone, style: Style) -> Content | None:
     """Union of the strong graphics in the zone and the texts and rules next to them; None when there are none."""
     graphics = _inside(canvas.graphics, zone.box)
     if len(graphics):
         groups = cluster(graphics, canvas.page.box, PANEL_GAP)
-        box = _connected(groups, zone)
+        box = _connected(
+            [g for g in groups if g.x1 > style.text_left - 2 and g.x0 < style.text_right + 2], canvas, zone
+        )
         if box is not None and min(box.width, box.height) >= MIN_SIDE:
             box = _with_text(canvas, zone, box)
             distance = _distance(box, zone)
@@ -44,14 +50,52 @@ def zone_content(canvas: Canvas, zone: Zone) -> Content | None:
     return None
 
 
+def text_content(canvas: Canvas, zone: Zone, style: Style) -> Content | None:
+    """A figure made of text (an algorithm, a prompt, code): the rows next to the caption, up to a clear gap.
+
+    Only where these rows are not set like the running text, or are not running text at all.
+    """
+    sign = -1 if zone.side == "above" else 1
+    rows = [r for r in (*canvas.texts, *canvas.running) if r.bbox.overlap_x(zone.box) > 0.6 * r.bbox.width]
+    edge = zone.caption.bbox.y0 if sign < 0 else zone.caption.bbox.y1
+    rows = [r for r in rows if (r.bbox.y1 <= edge + 3 if sign < 0 else r.bbox.y0 >= edge - 3)]
+    rows.sort(key=lambda r: -r.bbox.y1 if sign < 0 else r.bbox.y0)
+    box: Box | None = None
+    taken: list[Row] = []
+    for row in rows:
+        gap = -(row.bbox.overlap_y(box)) if box is not None else abs((row.bbox.y1 if sign < 0 else row.bbox.y0) - edge)
+        if gap > (TEXT_GAP if box is not None else FIRST_GAP):
+            break
+        box = row.bbox if box is None else box.union(row.bbox)
+        taken.append(row)
+    if box is None or box.height < 2 * MIN_SIDE or box.width < 5 * MIN_SIDE or not _set_apart(taken, canvas, style):
+        return None
+    return Content(
+        _with_text(canvas, Zone(zone.side, box.grown(12), zone.caption), box), False, _distance(box, zone), 0.3
+    )
+
+
+def _set_apart(rows: list[Row], canvas: Canvas, style: Style) -> bool:
+    """Most of the text is no running text, or in another size or font than the running text."""
+    running = {id(row) for row in canvas.running}
+    other = sum(
+        len(r.text)
+        for r in rows
+        if id(r) not in running or abs(r.size - style.size) > 0.6 or not any(s.font in style.fonts for s in r.spans)
+    )
+    return other > 0.6 * sum(len(r.text) for r in rows)
+
+
 def _inside(boxes: np.ndarray, zone: Box) -> np.ndarray:
     """Boxes that lie in the zone for the most part, cut to it."""
     if len(boxes) == 0:
         return boxes
     cut = np.stack(
         [
-            np.maximum(boxes[:, 0], zone.x0), np.maximum(boxes[:, 1], zone.y0),
-            np.minimum(boxes[:, 2], zone.x1), np.minimum(boxes[:, 3], zone.y1),
+            np.maximum(boxes[:, 0], zone.x0),
+            np.maximum(boxes[:, 1], zone.y0),
+            np.minimum(boxes[:, 2], zone.x1),
+            np.minimum(boxes[:, 3], zone.y1),
         ],
         axis=1,
     )
@@ -62,15 +106,23 @@ def _inside(boxes: np.ndarray, zone: Box) -> np.ndarray:
     return cut[inside]
 
 
-def _connected(groups: list[Box], zone: Zone) -> Box | None:
-    """Groups from the caption outwards, up to an empty space of more than MAX_GAP pt."""
-    if zone.side in ("above", "below"):
-        groups = sorted(groups, key=lambda b: -b.y1 if zone.side == "above" else b.y0)
+def _connected(groups: list[Box], canvas: Canvas, zone: Zone) -> Box | None:
+    """Groups from the caption outwards, up to a space of more than MAX_GAP pt without graphics or text."""
     result: Box | None = None
-    for group in groups:
+    texts = [row.bbox for row in canvas.texts if row.bbox.share_inside(zone.box) > 0.9] if groups else []
+    parts = [(group, True) for group in groups] + [(text, False) for text in texts]
+    if zone.side in ("above", "below"):
+        parts.sort(key=lambda p: -p[0].y1 if zone.side == "above" else p[0].y0)
+    reach: Box | None = None  # graphics and texts so far
+    for group, graphic in parts:
+        if reach is not None and -reach.overlap_y(group) > MAX_GAP:
+            break
+        reach = group if reach is None else reach.union(group)
+        if not graphic:
+            continue
         if result is None:
             result = group
-        elif -result.overlap_y(group) <= MAX_GAP and -result.overlap_x(group) <= 2 * MAX_GAP:
+        elif -result.overlap_x(group) <= 2 * MAX_GAP:
             result = result.union(group)
     return result
 
@@ -91,7 +143,7 @@ def _with_text(canvas: Canvas, zone: Zone, box: Box) -> Box:
             else:
                 rest.append(part)
         parts = rest
-    return union_all([box]) or box
+    return box
 
 
 def _distance(box: Box, zone: Zone) -> float:

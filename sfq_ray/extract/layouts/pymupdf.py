@@ -7,38 +7,40 @@ figure. Which one is a habit of the document. Tables are set aside first, from t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
 
 from sfq_ray.extract.captions import Caption
 from sfq_ray.extract.document import Page
 from sfq_ray.extract.layouts import Block
-from sfq_ray.extract.layouts.canvas import Canvas, read_canvas
-from sfq_ray.extract.layouts.content import Content, zone_content
-from sfq_ray.extract.layouts.zones import Zone, caption_zones
+from sfq_ray.extract.layouts.canvas import BACKGROUND_SHARE, CLUSTER_GAP, Canvas, cluster, read_canvas
+from sfq_ray.extract.layouts.content import Content, text_content, zone_content
+from sfq_ray.extract.layouts.zones import caption_zones
 from sfq_ray.extract.rows import Row
 from sfq_ray.extract.style import Style
 from sfq_ray.geometry import Box
 
+Ink = Callable[[int], np.ndarray]
 MIN_GRAPHIC_SIDE = 60.0  # pt: a larger graphic without a caption is reported
 
 
 def find_blocks(
-    pages: Sequence[Page], rows: Sequence[list[Row]], captions: Sequence[Caption], style: Style
+    pages: Sequence[Page], rows: Sequence[list[Row]], captions: Sequence[Caption], style: Style, ink: Ink
 ) -> list[Block]:
-    """One block per figure caption that has graphics (or a text figure), and the large graphics that are left."""
+    """One block per figure caption that has graphics (or a text figure), and the large graphics that are left.
+
+    `ink(n)` gives page n as a grey image at 72 dpi; it is asked only for pages with a figure caption or large objects.
+    """
     found: list[tuple[Canvas, list[tuple[int, dict[str, Content]]]]] = []
     for page, page_rows in zip(pages, rows, strict=True):
         own = [(i, c) for i, c in enumerate(captions) if c.page == page.number]
-        if not own and not page.graphics:
+        if not any(c.kind == "figure" for _, c in own) and not _has_large_object(page):
             continue
-        canvas = read_canvas(page, page_rows, [c for _, c in own], style)
-        options = []
-        for index, caption in own:
-            if caption.kind == "figure":
-                zones = caption_zones(canvas, caption, style)
-                options.append((index, _contents(canvas, zones)))
+        canvas = read_canvas(page, page_rows, [c for _, c in own], style, ink(page.number))
+        options = [(index, _contents(canvas, caption, style)) for index, caption in own if caption.kind == "figure"]
         found.append((canvas, options))
-    habit = _habit(options for _, page_options in found for options in [dict(o) for _, o in page_options])
+    habit = _habit(sides for _, options in found for _, sides in options)
     blocks: list[Block] = []
     for canvas, options in found:
         chosen = _choose(canvas, options, habit)
@@ -50,30 +52,41 @@ def find_blocks(
     return blocks
 
 
-def _contents(canvas: Canvas, zones: Sequence[Zone]) -> dict[str, Content]:
-    contents = {}
-    for zone in zones:
-        content = zone_content(canvas, zone)
+def _has_large_object(page: Page) -> bool:
+    limit = BACKGROUND_SHARE * page.box.area
+    return any(min(g.bbox.width, g.bbox.height) >= MIN_GRAPHIC_SIDE and g.bbox.area < limit for g in page.graphics)
+
+
+def _contents(canvas: Canvas, caption: Caption, style: Style) -> dict[str, Content]:
+    """What the figure of the caption may be, by side; a figure made of text only where there are no graphics."""
+    contents: dict[str, Content] = {}
+    for zone in caption_zones(canvas, caption, style, canvas.obstacles()):
+        content = zone_content(canvas, zone, style)
+        if content is not None:
+            contents[zone.side] = content
+    if contents:
+        return contents
+    free = [c.bbox for c in canvas.captions if c.kind != "other"]  # an algorithm can be a figure's content
+    for zone in caption_zones(canvas, caption, style, free):
+        content = text_content(canvas, zone, style) if zone.side in ("above", "below") else None
         if content is not None:
             contents[zone.side] = content
     return contents
 
 
-def _habit(options: object) -> str:
+def _habit(options: Iterable[Mapping[str, Content]]) -> str:
     """above or below: the side on which the figures of this document stand, from captions with one clear side."""
     votes = {"above": 0.0, "below": 0.0}
-    for sides in options:  # type: ignore[attr-defined]
+    for sides in options:
         above, below = sides.get("above"), sides.get("below")
         votes["above"] += above.weight if above else 0.0
         votes["below"] += below.weight if below else 0.0
     return "below" if votes["below"] > 1.2 * votes["above"] else "above"
 
 
-def _choose(
-    canvas: Canvas, options: Sequence[tuple[int, dict[str, Content]]], habit: str
-) -> list[tuple[int, Content]]:
+def _choose(canvas: Canvas, options: Sequence[tuple[int, dict[str, Content]]], habit: str) -> list[tuple[int, Content]]:
     """One content per caption, no two overlapping: the habitual side first, then what is still free."""
-    order = [habit, "below" if habit == "above" else "above", "left", "right", "text"]
+    order = [habit, "below" if habit == "above" else "above", "left", "right"]
     taken: list[Box] = []
     chosen: dict[int, Content] = {}
     for graphic_only in (True, False):
@@ -82,8 +95,7 @@ def _choose(
                 content = sides.get(side)
                 if index in chosen or content is None or (graphic_only and not content.graphic):
                     continue
-                if any(content.bbox.intersection(box).area > 0.2 * min(content.bbox.area, box.area) for box in taken
-                       if not content.bbox.intersection(box).empty):
+                if any(_overlap(content.bbox, box) > 0.2 * min(content.bbox.area, box.area) for box in taken):
                     continue
                 chosen[index] = content
                 taken.append(content.bbox)
@@ -92,10 +104,15 @@ def _choose(
 
 def _uncaptioned(canvas: Canvas, taken: Sequence[Box]) -> list[Block]:
     blocks = []
-    for box in canvas.clusters():
+    for box in cluster(canvas.graphics, canvas.page.box, CLUSTER_GAP):
         if min(box.width, box.height) < MIN_GRAPHIC_SIDE:
             continue
-        if any(box.intersection(other).area > 0.1 * box.area for other in taken if not box.intersection(other).empty):
+        if any(_overlap(box, other) > 0.1 * box.area for other in taken):
             continue
         blocks.append(Block("graphic", canvas.page.number, box, None, 0.0))
     return blocks
+
+
+def _overlap(a: Box, b: Box) -> float:
+    shared = a.intersection(b)
+    return 0.0 if shared.empty else shared.area

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfq_ray.extract.captions import Caption
@@ -9,6 +10,7 @@ from sfq_ray.extract.layouts.canvas import Canvas
 from sfq_ray.extract.style import Style
 from sfq_ray.geometry import Box
 
+WRAP_REACH = 5.0  # rows: so far above a caption text beside it still narrows the figure
 MIN_ZONE = 8.0  # pt: a lower zone holds no figure
 
 
@@ -19,15 +21,15 @@ class Zone:
     caption: Caption
 
 
-def caption_zones(canvas: Canvas, caption: Caption, style: Style) -> list[Zone]:
+def caption_zones(canvas: Canvas, caption: Caption, style: Style, obstacles: Sequence[Box]) -> list[Zone]:
     """Zones above and below (as wide as the column or the neighbours allow), then left and right of the caption."""
     left, right = _width(canvas, caption, style)
     zones = []
     for side in ("above", "below"):
-        box = _vertical(canvas, caption, left, right, side)
+        box = _vertical(canvas, caption, obstacles, left, right, side)
         if box.height >= MIN_ZONE:
             zones.append(Zone(side, box, caption))
-    zones.extend(_beside(canvas, caption, style))
+    zones.extend(_beside(canvas, caption, obstacles))
     return zones
 
 
@@ -36,7 +38,8 @@ def _width(canvas: Canvas, caption: Caption, style: Style) -> tuple[float, float
     box = caption.bbox
     left, right = min(style.text_left, box.x0) - 4, max(style.text_right, box.x1) + 4
     left, right = max(left - 30, canvas.page.box.x0), min(right + 30, canvas.page.box.x1)
-    beside = [b for b in canvas.body if b.overlap_y(box) > 2]
+    near = Box(box.x0, box.y0 - WRAP_REACH * style.size, box.x1, box.y1)  # text flowing around reaches up beside it
+    beside = [b for b in canvas.body if b.overlap_y(near) > 2]
     if style.columns == 2 and not _spans(caption, style):
         if (box.x0 + box.x1) / 2 < style.gutter:
             right = style.gutter
@@ -62,17 +65,17 @@ def _spans(caption: Caption, style: Style) -> bool:
     return caption.bbox.x0 < style.gutter - 6 and caption.bbox.x1 > style.gutter + 6
 
 
-def _vertical(canvas: Canvas, caption: Caption, left: float, right: float, side: str) -> Box:
+def _vertical(canvas: Canvas, caption: Caption, obstacles: Sequence[Box], left: float, right: float, side: str) -> Box:
     """From the caption to the next obstacle that stands in the way."""
     box = caption.bbox
     if side == "above":
         limit = canvas.top
-        for other in canvas.obstacles:
+        for other in obstacles:
             if other.y1 <= box.y0 + 3 and _blocks(other, left, right, box) and other != box:
                 limit = max(limit, other.y1)
         return Box(left, limit, right, box.y0)
     limit = canvas.bottom
-    for other in canvas.obstacles:
+    for other in obstacles:
         if other.y0 >= box.y1 - 3 and _blocks(other, left, right, box) and other != box:
             limit = min(limit, other.y0)
     return Box(left, box.y1, right, limit)
@@ -83,14 +86,14 @@ def _blocks(obstacle: Box, left: float, right: float, caption: Box) -> bool:
     return shared > 0.1 * min(obstacle.width, right - left) and shared > 4
 
 
-def _beside(canvas: Canvas, caption: Caption, style: Style) -> list[Zone]:
+def _beside(canvas: Canvas, caption: Caption, obstacles: Sequence[Box]) -> list[Zone]:
     """Zones left and right, for captions set beside their figure."""
     box = caption.bbox
     zones = []
     for side in ("left", "right"):
         x0, x1 = (canvas.page.box.x0, box.x0) if side == "left" else (box.x1, canvas.page.box.x1)
         top, bottom = canvas.top, canvas.bottom
-        for other in canvas.obstacles:
+        for other in obstacles:
             if other == box or other.x1 <= x0 + 4 or other.x0 >= x1 - 4:
                 continue
             if other.overlap_y(box) > 0.5 * min(other.height, box.height):
