@@ -5,6 +5,7 @@ The text of vector parts is known exactly from the PDF, so OCR looks at embedded
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
@@ -84,13 +85,8 @@ def unread_areas(mask: np.ndarray, native: Sequence[Box]) -> list[Box]:
     coarse = cv2.resize(mask.astype(np.uint8) * 255, cells, interpolation=cv2.INTER_AREA) > 0
     _, _, stats, _ = cv2.connectedComponentsWithStats(coarse.astype(np.uint8), connectivity=8)
     areas = []
-    for x, y, w, h, _ in stats[1:]:
-        area = Box(
-            float(x * width / cells[0]),
-            float(y * height / cells[1]),
-            float((x + w) * width / cells[0]),
-            float((y + h) * height / cells[1]),
-        )
+    for x, y, w, h, _ in stats[1:].tolist():
+        area = _tight(mask, Box(x, y, x + w, y + h), width / cells[0], height / cells[1])
         if min(area.width, area.height) < MIN_SIDE_PX:
             continue
         covered = sum(box.area * box.share_inside(area) for box in native)
@@ -113,7 +109,7 @@ def read_raster(
     for area in areas[1:]:
         frame = frame.union(area)
     left, top = int(frame.x0), int(frame.y0)
-    image = _only(bgr, areas)[top : int(np.ceil(frame.y1)), left : int(np.ceil(frame.x1))]
+    image = _only(bgr, areas)[top : int(frame.y1), left : int(frame.x1)]
     scale = min(1.0, MAX_SIDE_PX / max(image.shape[:2]))
     if scale < 1:
         image = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
@@ -170,9 +166,17 @@ def _is_text(text: str) -> bool:
     return any(char.isalnum() for char in text)
 
 
+def _tight(mask: np.ndarray, cells: Box, px_x: float, px_y: float) -> Box:
+    """The box of the set pixels inside a box of cells, each cell px_x by px_y px."""
+    left, top = int(cells.x0 * px_x), int(cells.y0 * px_y)
+    part = mask[top : math.ceil(cells.y1 * px_y), left : math.ceil(cells.x1 * px_x)]
+    rows, columns = np.flatnonzero(part.any(axis=1)), np.flatnonzero(part.any(axis=0))
+    return Box(float(left + columns[0]), float(top + rows[0]), float(left + columns[-1] + 1), float(top + rows[-1] + 1))
+
+
 def _only(bgr: np.ndarray, areas: Sequence[Box]) -> np.ndarray:
     result = np.full_like(bgr, 255)
     for area in areas:
-        part = np.s_[int(area.y0) : int(np.ceil(area.y1)), int(area.x0) : int(np.ceil(area.x1))]
+        part = np.s_[int(area.y0) : int(area.y1), int(area.x0) : int(area.x1)]
         result[part] = bgr[part]
     return result

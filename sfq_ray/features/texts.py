@@ -11,8 +11,10 @@ from sfq_ray.geometry import Box
 
 PANEL_LABEL = re.compile(r"^\(?[a-zA-Z]\)?$")
 TOKEN = re.compile(r"[^\W_]+")
-NUMBER_IN_TEXT = re.compile(r"(?<![\w.])[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
-TICK_LABEL = re.compile(r"^([-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([kKMB]?)\s*%?$")
+_PLAIN = r"[-+]?(?:(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
+NUMBER_IN_TEXT = re.compile(rf"(?<![\w.]){_PLAIN}(?!\w|\.\d)")
+TICK_LABEL = re.compile(rf"^({_PLAIN}|[-+]?\d+,\d+|[-+]?\d+\.)\s*([kKMB]?)\s*%?$")
+THOUSANDS = re.compile(r",(?=\d{3}(?:\D|$))")
 MINUS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2012": "-", "\u00a0": " "})
 FACTORS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
 STOP_WORDS = frozenset(
@@ -103,10 +105,10 @@ def weighted_size(sizes: Sequence[tuple[float, int]], share: float) -> float | N
 
 
 def _value(number: str) -> float:
-    head, comma, tail = number.rpartition(",")
-    if comma and len(tail.split(".")[0]) != 3:  # a decimal comma
-        return float(head.replace(",", "") + "." + tail) if tail.isdigit() else float(number.replace(",", ""))
-    return float(number.replace(",", ""))
+    """Of a matched number: a comma before three digits parts thousands, unless the number begins with 0."""
+    if not number.lstrip("+-").startswith("0"):
+        number = THOUSANDS.sub("", number)
+    return float(number.replace(",", "."))
 
 
 Tick = tuple[Box, float]
