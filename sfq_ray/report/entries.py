@@ -87,8 +87,9 @@ def pieces(text: str, spans: Iterable[Mapping[str, int | None] | None] | None) -
     for span in spans or []:
         if span is None or span["start"] is None or span["end"] is None:
             continue
-        start, end = max(0, span["start"]), min(len(text), span["end"])
-        marked[start:end] = b"\1" * max(0, end - start)
+        start = max(0, span["start"])
+        end = max(start, min(len(text), span["end"]))
+        marked[start:end] = b"\1" * (end - start)
     cuts = [i for i in range(1, len(text)) if marked[i] != marked[i - 1]]
     edges = [0, *cuts, len(text)]
     return [[text[a:b], marked[a]] for a, b in pairwise(edges) if a < b]

@@ -18,6 +18,11 @@ Row = dict[str, Any]
 BATCH_ROWS = 32
 """Rows per batch: small, because a row of figures/ may carry megabytes of pixels."""
 
+PARQUET = ds.ParquetFileFormat(
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+)
+"""Reads as it goes: the default would hold the images of whole files."""
+
 NOT_IN_TEXT = frozenset({"image", "words", "color_histogram", "phash"})
 """Columns of figures/ that no text of the report shows."""
 
@@ -64,7 +69,7 @@ def stream(out: Path, name: str, columns: list[str] | None = None) -> Iterator[R
     if not files:
         return
     try:
-        dataset = ds.dataset(files, format="parquet", schema=TABLES[name])
+        dataset = ds.dataset(files, format=PARQUET, schema=TABLES[name])
         batches = dataset.to_batches(
             columns=columns, batch_size=BATCH_ROWS, batch_readahead=1, fragment_readahead=1, use_threads=False
         )

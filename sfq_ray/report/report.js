@@ -2,7 +2,7 @@
 // but fragments of this page, and image addresses nothing but numbers.
 "use strict";
 (() => {
-  const PER_PAGE = 60, PAPERS_PER_PAGE = 100, ITEMS_SHOWN = 100;
+  const PER_PAGE = 60, PAPERS_PER_PAGE = 100, ITEMS_SHOWN = 100, OVERALL = 5;
   const VIEWS = [["overview", "Overview"], ["figures", "Figures"], ["papers", "Papers"], ["failures", "Failures"]];
   const STATES = ["kept", "dropped", "failed"], STATUSES = ["scored", "gated", "failed", "missing"];
   const DEFAULTS = {
@@ -183,11 +183,11 @@
   }
 
   function runsTable() {
-    const head = ["Run", "Protocol", "Model", "Rows", "Scored", "Gated", "Failed", "Kept, no row", "Failures by class"];
+    const head = [["Run"], ["Protocol"], ["Model"], ["Rows", 1], ["Scored", 1], ["Gated", 1], ["Failed", 1], ["Kept, no row", 1], ["Failures by class"]];
     const part = (run, status) => el("td", { class: "number" }, run[status]
       ? el("a", { href: fresh({ view: "figures", run: run.id, score: status, state: status === "missing" ? "kept" : "" }) }, count(run[status])) : "0");
     return scrolling(el("table", { class: "list" },
-      el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))),
+      el("thead", {}, el("tr", {}, head.map(columnHead))),
       el("tbody", {}, runs.map((run) => el("tr", {},
         el("th", { scope: "row" }, said(run.id)), el("td", {}, run.protocol), el("td", {}, said(run.model), el("span", { class: "quiet" }, " ", said(run.backend))),
         el("td", { class: "number" }, count(run.rows)), STATUSES.map((status) => part(run, status)),
@@ -238,8 +238,8 @@
         field("Search", input("q", "search", { placeholder: "caption, title, id, “figure 3” …" }), "wide"),
         field("Run", select("run", runs.length ? runs.map((run) => [run.id, run.id]) : [["", "none"]])),
         field("Score", select("dim", measures.map(([code, name]) => [code, code === "overall" ? name : `${code} ${name}`]))),
-        field("Min", input("min", "number", { min: 1, max: 10, step: "any" }), "small"),
-        field("Max", input("max", "number", { min: 1, max: 10, step: "any" }), "small"),
+        field("Min", input("min", "number", { min: 1, max: 10, step: "any" })),
+        field("Max", input("max", "number", { min: 1, max: 10, step: "any" })),
         field("Sort", select("sort", SORTS)),
         field("Figure", select("state", names(STATES.map((name) => [name, s.figures[name]])))),
         field("Score row", select("score", [["", "any"], ["scored", "scored"], ["gated", "gated off entirely"], ["failed", "failed"],
@@ -331,7 +331,7 @@
     const text = score !== null ? (code === "overall" ? score.toFixed(1) : String(score)) : off ? "off" : "n/a";
     const title = `${measures[measure][1]}: ${score !== null ? score : off ? "gated off, its evidence is missing" : `n/a (${status})`}`;
     return el("span", { class: `chip ${score === null ? "none" : `band${band(score)}`}`, title },
-      el("span", { class: "code" }, code === "overall" ? "all" : code), " ", text);
+      el("span", { class: "code" }, code === "overall" ? "overall" : code), " ", text);
   }
   const badge = (text, kind) => el("span", { class: `badge ${kind}` }, said(text));
   function badges(figure) {
@@ -342,17 +342,17 @@
     ];
   }
   function figureCard(figure) {
-    const run = runNumber();
+    const run = runNumber(), scored = statusOf(figure, run) === "scored";
     const picture = figure.image
       ? el("img", { src: `thumbs/${String(figure.number).padStart(6, "0")}.webp`, loading: "lazy", alt: "" })
       : el("span", { class: "quiet" }, "no image");
     return el("a", { class: `figure ${figure.state}`, href: linked({ figure: figure.id }) },
       el("span", { class: "thumb" }, picture),
-      el("span", { class: "head" }, said(nameOf(figure), "strong"), el("span", { class: "quiet" }, said(figure.paper), ` · ${pageNumber(figure.page)}`)),
+      el("span", { class: "head" }, said(nameOf(figure), "strong"), scored && chip(figure, run, OVERALL), el("span", { class: "quiet" }, said(figure.paper), ` · ${pageNumber(figure.page)}`)),
       figure.caption === null ? el("span", { class: "quiet" }, "no caption") : said(figure.caption, "span", "caption"),
       el("span", { class: "chips" }, badges(figure)),
-      runs.length > 0 && figure.state === "kept" && el("span", { class: "chips" }, statusOf(figure, run) === "scored"
-        ? measures.map((_, i) => chip(figure, run, i)) : badge(scoreState(figure, run), "none")));
+      runs.length > 0 && figure.state === "kept" && el("span", { class: "chips" }, scored
+        ? data.dimensions.map((_, i) => chip(figure, run, i)) : badge(scoreState(figure, run), "none")));
   }
   const scoreState = (figure, run) => ({
     gated: "gated off: neither caption nor context", failed: "scoring failed", missing: "not in this run", scored: "scored",
@@ -390,7 +390,7 @@
   function detailHead(figure) {
     const to = (target, name, rel) => target ? el("a", { class: "button", rel, href: linked({ figure: target.id }) }, name) : el("span", { class: "button off" }, name);
     const [before, after] = figure ? neighbours(figure) : [];
-    return el("div", { class: "detail-head" }, el("h2", {}, figure ? said(nameOf(figure)) : said(shownFigure)),
+    return el("div", { class: "detail-head" }, el("h2", {}, figure ? [said(nameOf(figure)), el("span", { class: "quiet" }, " ", said(figure.paper), ` · ${pageNumber(figure.page)}`)] : said(shownFigure)),
       el("div", {}, to(before, "←", "prev"), " ", to(after, "→", "next"), " ",
         el("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Close")));
   }
@@ -491,9 +491,9 @@
     document.getElementById("pager").replaceChildren(...pager(page, pages));
   }
   function papersTable(list) {
-    const head = ["Paper", "Venue", "Pages", "Outcome", "Figures", "Kept", "Failed"];
+    const head = [["Paper"], ["Venue"], ["Pages", 1], ["Outcome"], ["Figures", 1], ["Kept", 1], ["Failed", 1]];
     const cell = (value) => el("td", { class: "number" }, value === null ? "n/a" : count(value));
-    return scrolling(el("table", { class: "list" }, el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))),
+    return scrolling(el("table", { class: "list" }, el("thead", {}, el("tr", {}, head.map(columnHead))),
       el("tbody", {}, list.map((paper) => el("tr", {},
         el("td", {}, el("a", { href: fresh({ view: "figures", paper: paper.paper_id }) }, said(paper.paper_id)), el("br"),
           paper.title === null ? el("span", { class: "quiet" }, "no title") : said(paper.title),
@@ -530,6 +530,7 @@
     const figure = figures[which];
     return el("li", {}, figure ? el("a", { href: linked({ figure: figure.id }) }, said(nameOf(figure)), " ", said(figure.paper)) : said(which), el("br"), text);
   }
+  const columnHead = ([name, isNumber]) => el("th", { scope: "col", class: isNumber && "number" }, name);
   const scrolling = (table) => el("div", { class: "scroll" }, table);
 
   // ---- keys ---------------------------------------------------------------------------------------------------
