@@ -31,7 +31,9 @@ REFERENCES = re.compile(
     r"referencias|bibliograf[ií]a|список литературы|литература|参考文献|참고문헌)\W*",
     re.IGNORECASE,
 )
-NUMBERED = re.compile(r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.|§\s?\d+|appendix\s+[A-Z])[:.]?\s+\S", re.IGNORECASE)
+NUMBERED = re.compile(
+    r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.|§\s?\d+|appendix\s+[A-Z])[:.]?\s+\S", re.IGNORECASE
+)
 BULLET = re.compile(r"(?:[•◦▪●■‣∙·►▶➤✓⋆*]|[–—]\s)\s*")
 ITEM = re.compile(r"(?:\(?(?:\d{1,2}|[a-z]|[ivx]{1,4}|[A-Z]\d?)\)|(?:\d{1,2}|[A-Z]\d{1,2})[.:])\s+\S")
 TERMINAL = re.compile(r"[.!?:;。！？：][\"'”’)\]\d]*$")

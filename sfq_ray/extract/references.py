@@ -204,7 +204,9 @@ def _lower(letters: list[str]) -> tuple[str, ...]:
 def _letters(text: str) -> list[str]:
     """The panels of "a, b and d" or "a-c"."""
     found: list[str] = []
-    for token in re.finditer(r"(?P<to>[-–—]|to)?\s?(?<![A-Za-z])(?P<letter>[A-Za-z])(?![A-Za-z])", text.replace("to", "-")):
+    for token in re.finditer(
+        r"(?P<to>[-–—]|to)?\s?(?<![A-Za-z])(?P<letter>[A-Za-z])(?![A-Za-z])", text.replace("to", "-")
+    ):
         letter = token["letter"]
         if token["to"] and found and found[-1] < letter:
             found.extend(chr(code) for code in range(ord(found[-1]) + 1, ord(letter)))

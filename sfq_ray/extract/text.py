@@ -53,7 +53,7 @@ class Vocabulary:
     def joined(self, left: str, right: str) -> str:
         """`left` (ending in a hyphen) and `right` (starting the next line) as one piece of text."""
         stem = left[:-1]
-        head = LAST_WORD.search(left)
+        head = LAST_WORD.search(left[-60:])
         tail = FIRST_WORD.match(right)
         if left[-1] == "\u00ad":
             return stem + right
