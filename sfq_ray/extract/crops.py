@@ -71,6 +71,11 @@ def ink_box(pixels: np.ndarray, padding: int) -> tuple[int, int, int, int] | Non
     )  # fmt: skip
 
 
+def ink_count(pixels: np.ndarray) -> int:
+    """Pixels that are not white."""
+    return int(np.count_nonzero(pixels.min(axis=2) < INK_LEVEL))
+
+
 def encode_png(pixels: np.ndarray) -> bytes:
     """PNG of an RGB image. The same pixels give the same bytes."""
     ok, data = cv2.imencode(".png", pixels[:, :, ::-1], [cv2.IMWRITE_PNG_COMPRESSION, PNG_LEVEL])
