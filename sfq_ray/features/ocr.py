@@ -121,6 +121,7 @@ def read_raster(
         ) from error
     if lines is None:
         return RasterText([], [], needed=True, ran=False)
+    gray = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
     words, sizes = [], []
     for line in lines:
         corners = np.asarray(line.polygon, float) / scale + (left, top)
@@ -128,7 +129,7 @@ def read_raster(
         known = sum(box.intersection(word).area for word in native if not box.intersection(word).empty)
         if line.confidence < min_score or not _is_text(line.text) or known > DUPLICATE_SHARE * box.area:
             continue
-        size_px = font_size_px(line) / scale
+        size_px = font_size_px(line, gray) / scale
         words.append(
             {
                 "text": line.text.strip(),
@@ -142,23 +143,37 @@ def read_raster(
     return RasterText(words, sizes, needed=True, ran=True)
 
 
-def font_size_px(line: OcrLine) -> float:
-    """Font size, px of the image that was read, from the thickness of the line's box.
+def font_size_px(line: OcrLine, gray: np.ndarray) -> float:
+    """Font size, px of the grey image that was read, from the height of the ink between the corners of the line.
 
-    The detector's box is about 4 px plus a multiple of the font size that depends on which glyphs stand out of the
-    x-height. Fitted on rendered text of 10 to 67 px in sans and serif fonts; within a fifth of the true size.
+    The detector's own boxes are up to half as high again as the text. How much of an em the ink takes depends on the
+    glyphs: checked on rendered sans and serif text, the result is within a fifth of the true size.
     """
-    a, b, c, _ = (np.asarray(corner) for corner in line.polygon)
-    along, across = float(np.linalg.norm(b - a)), float(np.linalg.norm(c - b))
-    text = line.text.strip()
-    thickness = max(along, across) if len(text) == 1 else min(along, across)
-    if any(char in "()[]{}|" for char in text):
-        ems = 1.25
-    elif all(char in "acemnorsuvwxz.:-–~ " for char in text):
-        ems = 0.8
-    else:
-        ems = 1.05
-    return max(1.0, (thickness - 4.0) / ems)
+    strip = _upright(line, gray).astype(np.int16)
+    ground = int(np.median(strip))
+    off_ground = np.abs(strip - ground)
+    inked = np.flatnonzero((off_ground > off_ground.max() / 2).any(axis=1))
+    height = float(inked[-1] - inked[0] + 1) if inked.size else float(strip.shape[0])
+    return height / ink_share(line.text)
+
+
+def ink_share(text: str) -> float:
+    """Height of the ink of these glyphs in em: x-height, and what reaches above it and below the base line."""
+    above = any(char not in "acegmnopqrsuvwxyz.,:;-–~+= _" for char in text)
+    below = any(char in "gjpqy()[]{}|/,;" for char in text)
+    return 0.52 + 0.19 * above + 0.2 * below
+
+
+def _upright(line: OcrLine, gray: np.ndarray) -> np.ndarray:
+    """The pixels of the line as one row of text: along its long side, or as it stands for a single letter."""
+    corners = np.asarray(line.polygon, np.float32)
+    along, across = float(np.linalg.norm(corners[1] - corners[0])), float(np.linalg.norm(corners[2] - corners[1]))
+    if across > along and len(line.text.strip()) > 1:
+        corners, along, across = np.roll(corners, 1, axis=0), across, along
+    width, height = max(1, round(along)), max(1, round(across))
+    target = np.array([(0, 0), (width, 0), (width, height), (0, height)], np.float32)
+    matrix = cv2.getPerspectiveTransform(corners, target)
+    return cv2.warpPerspective(gray, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE)
 
 
 def _is_text(text: str) -> bool:

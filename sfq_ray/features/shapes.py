@@ -17,6 +17,8 @@ AXIS_THICKNESS_PX = 6  # at the reduced size
 
 BAR_PX = 300_000  # bars are looked for at no more than this size
 BAR_COLORS = 12
+_LEVELS = np.arange(16) >= 13
+LIGHT_COLORS = (_LEVELS[:, None, None] & _LEVELS[None, :, None] & _LEVELS).ravel()  # all channels 208 and above
 BAR_MIN_SHARE = 0.002  # of the pixels, for one fill colour
 BAR_MIN_SIDE_PX = 5
 BAR_FILL = 0.85  # of its bounding box: error bars may cut into it
@@ -58,11 +60,11 @@ def bars_detected(bgr: np.ndarray) -> int:
 
 
 def _filled_blocks(bgr: np.ndarray) -> list[tuple[int, int, int, int]]:
-    """(x, y, width, height) of filled rectangles in the most frequent colours that are not the white ground."""
+    """(x, y, width, height) of filled rectangles in the most frequent colours that are no light ground."""
     levels = (bgr >> 4).astype(np.uint16)
     names = (levels[..., 0] << 8) | (levels[..., 1] << 4) | levels[..., 2]
     counts = np.bincount(names.ravel(), minlength=4096)
-    counts[0xFFF] = 0
+    counts[LIGHT_COLORS] = 0
     blocks = []
     for name in np.argsort(-counts, kind="stable")[:BAR_COLORS]:
         if counts[name] < BAR_MIN_SHARE * names.size:

@@ -28,6 +28,7 @@ STOP_WORDS = frozenset(
 )
 
 MIN_TICKS = 3
+MIN_GAP = 0.4  # of the height of a label; boxes of native text overlap where ticks are dense
 EVEN_GAPS = 0.35  # labels of one axis are evenly spaced, give or take this share of the gap
 
 
@@ -152,7 +153,7 @@ def _even_runs(column: list[Tick]) -> list[list[Tick]]:
 
 def _continues(run: list[Tick], tick: Tick) -> bool:
     gap = tick[0].y0 - run[-1][0].y0
-    if gap < 0.7 * tick[0].height or tick[1] == run[-1][1]:
+    if gap < MIN_GAP * tick[0].height or tick[1] == run[-1][1]:
         return False
     if len(run) == 1:
         return True

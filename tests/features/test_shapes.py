@@ -81,3 +81,12 @@ def test_numbers_beside_colour_are_ticks_and_not_entries():
     figure.draw.rectangle((100, 110, 160, 140), fill=BLUE)
     figure.text(180, 105, "0.5")
     assert shapes.legend_entry_count(pixels(figure), lines(figure)) == 0
+
+
+def test_a_pale_ground_cut_by_its_grid_is_no_bars():
+    figure = Figure(900, 700)
+    figure.draw.rectangle((100, 100, 800, 600), fill=(229, 236, 246))
+    for x, y in ((250, 180), (400, 300), (550, 450)):
+        figure.draw.line((x, 100, x, 600), fill="white", width=4)
+        figure.draw.line((100, y, 800, y), fill="white", width=4)
+    assert shapes.bars_detected(pixels(figure)) == 0

@@ -104,3 +104,7 @@ def test_sizes_are_weighted_by_characters():
     assert texts.weighted_size([(4.0, 5), (8.0, 95)], 0.05) == 4.0
     assert texts.weighted_size(sizes, 0.5) == 8.0
     assert texts.weighted_size([], 0.5) is None
+
+
+def test_dense_labels_whose_boxes_overlap_are_one_axis():
+    assert texts.y_axis_range(column(["−390", "−395", "−400", "−405"], gap=14)) == (-405, -390)
