@@ -20,6 +20,7 @@ BAR_COLORS = 12
 _LEVELS = np.arange(16) >= 13
 LIGHT_COLORS = (_LEVELS[:, None, None] & _LEVELS[None, :, None] & _LEVELS).ravel()  # all channels 208 and above
 BAR_MIN_SHARE = 0.002  # of the pixels, for one fill colour
+FILL_SPREAD = 18  # of each channel, around the centre of a bin of 16
 BAR_MIN_SIDE_PX = 5
 BAR_FILL = 0.85  # of its bounding box: error bars may cut into it
 BASE_LINE_PX = 3
@@ -60,16 +61,23 @@ def bars_detected(bgr: np.ndarray) -> int:
 
 
 def _filled_blocks(bgr: np.ndarray) -> list[tuple[int, int, int, int]]:
-    """(x, y, width, height) of filled rectangles in the most frequent colours that are no light ground."""
+    """(x, y, width, height) of filled rectangles in the most frequent colours that are no light ground.
+
+    A fill is all that lies around the centre of a colour bin: noise and resampling spread one fill over two bins.
+    """
     levels = (bgr >> 4).astype(np.uint16)
     names = (levels[..., 0] << 8) | (levels[..., 1] << 4) | levels[..., 2]
     counts = np.bincount(names.ravel(), minlength=4096)
     counts[LIGHT_COLORS] = 0
+    free = np.full(names.shape, 255, np.uint8)
     blocks = []
-    for name in np.argsort(-counts, kind="stable")[:BAR_COLORS]:
+    for name in np.argsort(-counts, kind="stable")[:BAR_COLORS].tolist():
         if counts[name] < BAR_MIN_SHARE * names.size:
             break
-        solid = cv2.morphologyEx((names == name).astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+        centre = np.array([name >> 8, name >> 4 & 15, name & 15]) * 16 + 8
+        fill = cv2.inRange(bgr, np.maximum(centre - FILL_SPREAD, 0), np.minimum(centre + FILL_SPREAD, 255)) & free
+        free &= ~fill
+        solid = cv2.morphologyEx(fill, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
         _, _, stats, _ = cv2.connectedComponentsWithStats(solid, connectivity=4)
         for x, y, w, h, area in stats[1:].tolist():
             if min(w, h) >= BAR_MIN_SIDE_PX and area >= BAR_FILL * w * h:

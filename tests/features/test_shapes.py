@@ -90,3 +90,12 @@ def test_a_pale_ground_cut_by_its_grid_is_no_bars():
         figure.draw.line((x, 100, x, 600), fill="white", width=4)
         figure.draw.line((100, y, 800, y), fill="white", width=4)
     assert shapes.bars_detected(pixels(figure)) == 0
+
+
+def test_a_noisy_fill_at_the_edge_of_a_colour_bin_is_one_fill():
+    figure = Figure(900, 700)
+    for place, height in enumerate((200, 400, 300)):
+        figure.draw.rectangle((200 + 200 * place, 600 - height, 290 + 200 * place, 600), fill=BLUE)
+    noise = np.random.default_rng(3).integers(-4, 5, (700, 900, 3))
+    noisy = np.clip(pixels(figure).astype(int) + noise, 0, 255).astype(np.uint8)
+    assert shapes.bars_detected(noisy) == 3
