@@ -103,7 +103,12 @@ def _replace(partial: Path, target: Path) -> None:
     shutil.rmtree(former, ignore_errors=True)
     if target.exists():
         target.rename(former)
-    partial.rename(target)
+    try:
+        partial.rename(target)
+    except BaseException:
+        if former.exists():
+            former.rename(target)
+        raise
     shutil.rmtree(former, ignore_errors=True)
 
 

@@ -323,7 +323,7 @@
     return [to(page - 1, "← Previous", "prev"), el("span", {}, `Page ${count(page)} of ${count(pages)}`), to(page + 1, "Next →", "next")];
   }
 
-  const nameOf = (figure) => (figure.label === null ? `Figure without a label (no. ${figure.index})` : `Figure ${figure.label}`);
+  const nameOf = (figure) => (figure.label === null ? `Unlabelled figure, no. ${figure.index}` : `Figure ${figure.label}`);
   const band = (score) => Math.ceil(Math.min(Math.max(score, 1), 10) / 2);
   function chip(figure, run, measure) {
     const code = measures[measure][0], score = scoreOf(figure, run, measure), status = statusOf(figure, run);
@@ -398,7 +398,7 @@
   function detailBody(figure, d) {
     const image = `images/${String(figure.number).padStart(6, "0")}.${figure.image}`;
     const paper = [d.venue, d.year].filter((value) => value !== null).join(" ");
-    const [width, height, dpi] = d.size;
+    const [width, height, dpi] = d.size, scored = d.scores.length > 0;
     return el("div", { class: "detail" },
       el("div", {},
         figure.image ? el("a", { class: "picture", href: image, target: "_blank", title: "Open the stored image" },
@@ -413,13 +413,13 @@
           ["Image", width === null ? "n/a" : `${width} × ${height} px at ${brief(dpi)} dpi`],
           ["Layout", [d.layout === null ? "n/a" : said(d.layout), `, caption match ${brief(d.captionScore)}`]],
         ]),
-        contextList(d.contexts),
+        scored && contextList(d.contexts),
         el("details", {}, el("summary", {}, "Features"), facts(data.features.map(([name, doc], i) => {
           const value = d.features[i];
           return [el("span", { title: doc }, name), value === null ? el("span", { class: "quiet" }, "n/a") : typeof value === "number" ? brief(value) : said(value)];
         })))),
-      el("div", {}, d.scores.length ? [scoreMatrix(figure, d), reasons(figure, d), summaries(d)]
-        : el("p", { class: "quiet" }, figure.state === "kept" ? "No run has scored this figure." : "Not scored: only kept figures are.")));
+      el("div", {}, scored ? [scoreMatrix(figure, d), reasons(figure, d), summaries(d)] : [contextList(d.contexts),
+        el("p", { class: "quiet" }, figure.state === "kept" ? "No run has a row for this figure." : "Not scored: only kept figures are.")]));
   }
   const facts = (pairs) => el("dl", {}, pairs.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 
@@ -455,7 +455,7 @@
         const [value, confidence, owner, proposed, reason] = score.dims[i];
         return el("div", { class: "reason" },
           el("p", {}, el("span", { class: `chip ${value === null ? "none" : `band${band(value)}`}` }, value === null ? "n/a" : String(value)), " ",
-            said(score.run, "strong"), el("span", { class: "quiet" }, ` · confidence ${confidence ?? "n/a"}`, ` · by ${owner ?? "n/a"}`),
+            said(score.run, "strong"), el("span", { class: "quiet" }, ` · confidence ${confidence ?? "n/a"}`, ` · owner ${owner ?? "n/a"}`),
             proposed !== null && proposed !== value && el("span", { class: "changed" }, ` · proposed ${brief(proposed)}, Runner: ${value ?? "n/a"}`),
             score.caps.filter((cap) => cap.split(/\s/)[0] === code).map((cap) => [" ", badge(`cap ${cap}`, "cap")])),
           reason === null ? el("p", { class: "quiet" }, "no reason given") : said(reason, "p"));
@@ -506,7 +506,7 @@
 
   // ---- failures -----------------------------------------------------------------------------------------------
   function failuresPage() {
-    const box = el("div", {}, el("p", { class: "quiet" }, "Loading …"));
+    const box = el("div", { class: "stack" }, el("p", { class: "quiet" }, "Loading …"));
     load("failures").then((groups) => box.replaceChildren(...(groups.length ? groups.map(failureGroup) : [el("p", { class: "quiet" }, "Nothing failed.")])),
       (error) => box.replaceChildren(el("p", { class: "note" }, error.message)));
     return [box];
@@ -526,7 +526,7 @@
   }
   function failureItem(group, [which, message]) {
     const text = message === null ? el("span", { class: "quiet" }, "no message") : said(message);
-    if (group.of === "paper") return el("li", {}, said(papers[which].paper_id, "strong"), el("span", { class: "quiet" }, " ", said(papers[which].source)), el("br"), text);
+    if (group.of === "paper") return el("li", {}, el("a", { href: fresh({ view: "papers", q: papers[which].paper_id }) }, said(papers[which].paper_id)), el("span", { class: "quiet" }, " ", said(papers[which].source)), el("br"), text);
     const figure = figures[which];
     return el("li", {}, figure ? el("a", { href: linked({ figure: figure.id }) }, said(nameOf(figure)), " ", said(figure.paper)) : said(which), el("br"), text);
   }

@@ -133,7 +133,9 @@ def failures(tables: Tables) -> list[dict[str, Any]]:
             if row["status"] == "failed":
                 item = [numbers.get(figure_id, figure_id), row["message"]]
                 groups.setdefault(("score", run_id, row["failure"] or "unnamed"), []).append(item)
-    return [{"of": of, "run": run, "class": kind, "items": items} for (of, run, kind), items in groups.items()]
+    order = ("paper", "figure", "score")
+    in_order = sorted(groups.items(), key=lambda group: (order.index(group[0][0]), *group[0][1:]))
+    return [{"of": of, "run": run, "class": kind, "items": items} for (of, run, kind), items in in_order]
 
 
 def _outcomes(counts: Counter[str]) -> dict[str, int]:
