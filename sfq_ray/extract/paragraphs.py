@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -39,6 +39,9 @@ ITEM = re.compile(r"(?:\(?(?:\d{1,2}|[a-z]|[ivx]{1,4}|[A-Z]\d?)\)|(?:\d{1,2}|[A-
 TERMINAL = re.compile(r"[.!?:;。！？：][\"'”’)\]\d]*$")
 WORD = re.compile(r"[^\W\d_]{3,}")
 MAX_HEADING_CHARS = 120
+MIN_TABLE_ROWS = 3
+SLACK = 0.6  # em: a justified line that ends so far from the margin is the last of its paragraph
+MATH_FONT = re.compile(r"(?:cm|lm)(?:mi|sy|ex|mathi|maths)|math|msam|msbm|eufm|rsfs|stix|symbol|esint|txsy|mtmi|mtsy", re.IGNORECASE)
 RUNNING_ON_CHARS = 8  # a row with fewer letters says nothing about the font size of its text
 
 
@@ -72,7 +75,7 @@ def find_paragraphs(pages: Sequence[Page], zones: Mapping[int, Sequence[Box]]) -
     style = _style(pages, columns)
     reader = _Reader(style)
     for column in columns:
-        body, notes = _split_notes(column, style)
+        body, notes = _split_notes(_without_tables(column.rows), style)
         reader.read(column, body)
         reader.read_notes(column, notes)
     reader.close()
@@ -102,9 +105,30 @@ def _style(pages: Sequence[Page], columns: Sequence[Column]) -> _Style:
     return _Style(body, leading if leading > 0.8 * body else 1.2 * body, at_margin > 0.55 * rows)
 
 
-def _split_notes(column: Column, style: _Style) -> tuple[list[Row], list[Row]]:
+def _without_tables(rows: Sequence[Row]) -> list[Row]:
+    """The rows without runs of rows that are set in cells, and short rows amid or at the head of these."""
+    cells = [_in_cells(row) for row in rows]
+    for index in range(1, len(rows) - 1):
+        cells[index] = cells[index] or (cells[index - 1] and cells[index + 1])
+    for index in range(len(rows) - 2, -1, -1):
+        near = rows[index + 1].baseline - rows[index].baseline < 2.5 * rows[index].size
+        title = len(rows[index].text) < 30 and not TERMINAL.search(rows[index].text.rstrip())
+        cells[index] = cells[index] or (all(cells[index + 1 : index + 3]) and near and title)
+    return [
+        row
+        for index, row in enumerate(rows)
+        if not (cells[index] and sum(cells[max(0, index - 2) : index + 3]) >= MIN_TABLE_ROWS)
+    ]
+
+
+def _in_cells(row: Row) -> bool:
+    """Several wide gaps, as no justified text has."""
+    gaps = sum(after.bbox.x0 - before.bbox.x1 > 1.6 * row.size for before, after in pairwise(row.lines))
+    return gaps >= 2
+
+
+def _split_notes(rows: list[Row], style: _Style) -> tuple[list[Row], list[Row]]:
     """The rows of the body, and those of the footnotes: smaller rows that end a column."""
-    rows = list(column.rows)
     cut = len(rows)
     while cut > 0 and rows[cut - 1].size < FOOTNOTE_SIZE * style.body:
         cut -= 1
@@ -141,17 +165,33 @@ class _Reader:
 
     def read(self, column: Column, rows: Sequence[Row]) -> None:
         for before, row, after in zip([None, *rows], rows, [*rows[1:], None], strict=False):
-            if _is_heading(row, before, after, column, self.style):
-                self._add_heading(row, before)
-                continue
-            self.heading = None
-            if self.open.rows and self._begins(row, before, column):
-                self.close()
-            if not self.open.rows:
-                self.open.item = bool(BULLET.match(row.text.lstrip()) or ITEM.match(row.text.lstrip()))
-                self.open.x0 = row.bbox.x0 - column.left
-            self.open.add(row, column.page)
-            self.column = column
+            if before is not None and before is self.heading and self._titled(before) and _second_row(row, before):
+                self._add_heading(row, f"{self.section or ''} {row.text}")
+            elif _is_heading(row, before, after, column, self.style):
+                self._add_heading(row, row.text)
+            else:
+                self._add_text(row, before, column)
+
+    def _titled(self, heading: Row) -> bool:
+        """The heading is set in a type of its own, so that a second row of it can be told from text."""
+        return heading.size > 1.08 * self.style.body or heading.spans[-1].bold
+
+    def _add_text(self, row: Row, before: Row | None, column: Column) -> None:
+        self.heading = None
+        if self.open.rows and self._begins(row, before, column):
+            self.close()
+        if not self.open.rows:
+            self.open.item = bool(BULLET.match(row.text.lstrip()) or ITEM.match(row.text.lstrip()))
+            self.open.x0 = row.bbox.x0 - column.left
+        self.open.add(row, column.page)
+        self.column = column
+
+    def _add_heading(self, row: Row, text: str) -> None:
+        self.close()
+        text = normalise(text)
+        self.heading = row
+        self.in_references = bool(REFERENCES.fullmatch(text))
+        self.section = text
 
     def read_notes(self, column: Column, rows: Sequence[Row]) -> None:
         """Footnotes: a new one begins with a raised mark."""
@@ -172,15 +212,6 @@ class _Reader:
             size = max(paragraph.rows, key=lambda row: len(row.text)).size
             self.found.append(Paragraph(self.section, tuple(paragraph.rows), tuple(paragraph.pages), size))
 
-    def _add_heading(self, row: Row, before: Row | None) -> None:
-        self.close()
-        text = normalise(row.text)
-        if self.heading is not None and self.heading is before and not NUMBERED.match(text):
-            text = f"{self.section} {text}" if self.section else text
-        self.heading = row
-        self.in_references = bool(REFERENCES.fullmatch(text))
-        self.section = text
-
     def _begins(self, row: Row, before: Row | None, column: Column) -> bool:
         """True when `row` begins a new paragraph after the open one."""
         last = self.open.rows[-1]
@@ -197,9 +228,11 @@ class _Reader:
         step = row.baseline - last.baseline
         indent, last_indent = row.bbox.x0 - column.left, last.bbox.x0 - column.left
         em = self.style.body
-        if is_display(last) or is_display(row):
-            return step > 2.5 * self.style.leading and terminal and indent > 0.6 * em
-        early = self.style.justified and column.right - last.bbox.x1 > 2 * em
+        if is_display(row):
+            return False
+        if is_display(last):
+            return 0.6 * em < indent < 3 * em and text[:1].isupper()
+        early = self.style.justified and column.right - last.bbox.x1 > SLACK * em
         if ITEM.match(text) and (terminal or early or step > 1.15 * self.style.leading):
             return True
         if self.open.item and indent < self.open.x0 - 0.6 * em:
@@ -219,7 +252,7 @@ class _Reader:
         last, before = self.open.rows[-1], self.column
         if before is None or row.bbox.x0 - column.left > 0.6 * self.style.body:
             return terminal
-        early = self.style.justified and before.right - last.bbox.x1 > 2 * self.style.body
+        early = self.style.justified and before.right - last.bbox.x1 > SLACK * self.style.body
         return terminal and (early or bool(ITEM.match(row.text.strip())) or _run_in(row))
 
 
@@ -228,11 +261,13 @@ def _letters(row: Row) -> bool:
 
 
 def is_display(row: Row) -> bool:
-    """The row is a display equation: next to no words."""
-    text = row.text
-    words = WORD.findall(text)
-    letters = sum(map(len, words))
-    return len(text) < 120 and len(words) <= 2 and letters < 0.3 * len(text.replace(" ", ""))
+    """The row is of a display equation: next to no words outside of mathematical type."""
+    if len(row.text) > 120:
+        return False
+    letters = sum(
+        len(word) for span in row.spans if not MATH_FONT.search(span.font) for word in WORD.findall(span.text)
+    )
+    return letters < 0.3 * len(row.text.replace(" ", ""))
 
 
 def _marked(row: Row) -> bool:
@@ -248,8 +283,9 @@ def _run_in(row: Row) -> bool:
 
 
 def _is_heading(row: Row, before: Row | None, after: Row | None, column: Column, style: _Style) -> bool:
+    """The row stands out in type and, unless numbered, in space; it's short, and no sentence that goes on."""
     text = row.text.strip()
-    if len(text) > MAX_HEADING_CHARS or not WORD.search(text):
+    if len(text) > MAX_HEADING_CHARS or not WORD.search(text) or BULLET.match(text) or is_display(row):
         return False
     if REFERENCES.fullmatch(text) or (NAMED_HEADING.fullmatch(text) and text[0].isupper()):
         return True
@@ -257,15 +293,29 @@ def _is_heading(row: Row, before: Row | None, after: Row | None, column: Column,
     apart = before is None or row.baseline - before.baseline > 1.25 * style.leading
     if text[-1] in ",;" or (text[-1] in ".:" and not numbered) or not (apart or numbered):
         return False
-    if row.size > 1.08 * style.body:
-        return True
-    if row.size < FOOTNOTE_SIZE * style.body:
-        return False
     spans = [span for span in row.spans if WORD.search(span.text)]
-    if all(span.bold for span in spans):
-        return apart or numbered
-    narrow = row.bbox.width < 0.85 * (column.right - column.left)
-    if not (numbered and apart and narrow) or text.rstrip(".")[-1:] in ".!?":
+    size = max(span.size for span in spans)
+    if size > 1.08 * style.body:
+        return True
+    bold = all(span.bold for span in spans)
+    if bold and size > 0.85 * style.body:
+        return not _goes_on(row, after)
+    if size < FOOTNOTE_SIZE * style.body or not numbered or not apart or text.rstrip(".")[-1:] in ".!?":
         return False
-    capitals = text.upper() == text or all(span.text.upper() == span.text for span in spans)
-    return capitals or all(span.italic for span in spans)
+    capitals = all(span.text.upper() == span.text for span in spans)
+    narrow = row.bbox.width < 0.85 * (column.right - column.left)
+    return narrow and (capitals or all(span.italic for span in spans))
+
+
+def _goes_on(row: Row, after: Row | None) -> bool:
+    """The next row begins in the same type and goes on in another: a title run in to its paragraph."""
+    if after is None or after.baseline - row.baseline > 1.4 * row.size:
+        return False
+    first, last = after.spans[0], after.spans[-1]
+    return first.font == row.spans[-1].font and last.font != first.font
+
+
+def _second_row(row: Row, heading: Row) -> bool:
+    """The row goes on a heading: same type, close below."""
+    same = abs(row.size - heading.size) < 0.3 and row.spans[0].font == heading.spans[-1].font
+    return same and row.baseline - heading.baseline < 1.5 * heading.size and not NUMBERED.match(row.text.strip())

@@ -12,7 +12,8 @@ from sfq_ray.extract.document import Line, Page
 from sfq_ray.extract.rows import Row, text_lines
 from sfq_ray.geometry import Box, union_all
 
-MARGIN_SHARE = 0.1  # of the page height, above and below: where running heads and page numbers stand
+NUMBER_MARGIN = 0.1  # of the page height, above and below: where page numbers stand
+HEAD_MARGIN = 0.15  # where running heads stand
 PAGE_NUMBER = re.compile(r"\W*(?:page\s*)?(?:\d{1,4}|[ivxl]{1,7})(?:\s*(?:of|/)\s*\d{1,4})?\W*", re.IGNORECASE)
 DIGITS = re.compile(r"\d+")
 MIN_COLUMN_PT = 100.0
@@ -44,7 +45,7 @@ def reading_order(pages: Sequence[Page], zones: Mapping[int, Sequence[Box]]) -> 
             and line.bbox.overlap_y(page.box) > 0
             and not any(_inside(line.bbox, box) for box in outside)
         ]
-        for column in _columns(lines):
+        for column in _columns(_without_margin_numbers(lines)):
             rows = tuple(_rows(column.lines))
             if rows:
                 yield Column(page.number, rows, column.left, column.right)
@@ -60,17 +61,30 @@ def _furniture(pages: Sequence[Page]) -> set[int]:
     found: set[int] = set()
     for page in pages:
         for line in page.lines:
-            height = page.box.height
-            if not line.horizontal or MARGIN_SHARE * height < line.bbox.y0 < (1 - MARGIN_SHARE) * height:
+            depth = min(line.bbox.y0, page.box.height - line.bbox.y1) / max(page.box.height, 1.0)
+            if not line.horizontal or depth > HEAD_MARGIN:
                 continue
             text = line.text.strip()
-            if PAGE_NUMBER.fullmatch(text):
+            if depth < NUMBER_MARGIN and PAGE_NUMBER.fullmatch(text):
                 found.add(id(line))
             seen.setdefault((DIGITS.sub("#", text), round(line.bbox.y0 / 4)), []).append(line)
     for same in seen.values():
         if len(same) > 1:
             found.update(id(line) for line in same)
     return found
+
+
+def _without_margin_numbers(lines: list[Line]) -> list[Line]:
+    """The lines without numbers that stand beside the text: line numbers, when too few to be seen as a count."""
+    long = [line.bbox for line in lines if len(line.text) > 30]
+    if not long:
+        return lines
+    left, right = min(box.x0 for box in long), max(box.x1 for box in long)
+    return [
+        line
+        for line in lines
+        if left - 2 < line.bbox.x1 and line.bbox.x0 < right + 2 or not line.text.strip().isdigit()
+    ]
 
 
 @dataclass(frozen=True)
@@ -165,8 +179,13 @@ def _with_edges(lines: list[Line], like: Sequence[Line]) -> _Lines:
         starts[round(line.bbox.x0 / 2)] += len(line.text)
     often = max(starts.values())
     left = 2.0 * min(x for x, count in starts.items() if count > 0.5 * often)
-    ends = sorted(line.bbox.x1 for line in like)
-    return _Lines(list(lines), left, ends[int(0.9 * (len(ends) - 1))])
+    beyond = 0.1 * sum(starts.values())  # characters of lines that may end further right than the edge
+    right = 0.0
+    for line in sorted(like, key=lambda line: -line.bbox.x1):
+        right, beyond = line.bbox.x1, beyond - len(line.text)
+        if beyond < 0:
+            break
+    return _Lines(list(lines), left, right)
 
 
 def _rows(lines: list[Line]) -> Iterator[Row]:

@@ -1,0 +1,135 @@
+"""`sfq`: one subcommand per job."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+# Ray reads these when it is imported: no usage report, no chatter of its own
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+
+import typer
+
+from sfq_ray.config import ConfigError, Settings, load
+from sfq_ray.errors import FatalError
+
+app = typer.Typer(
+    help="Research-paper PDFs in, scored scientific figures out. Start with: sfq run PDFS --out DIR",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PDFS...", help="PDF files, folders, globs, or a manifest (Parquet, CSV, JSONL with a column path)."
+    ),
+]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Output directory. The same command continues in it.")]
+OutArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Output directory of an earlier job.")]
+Config = Annotated[Path | None, typer.Option("--config", help="YAML file with settings; `sfq settings` prints all.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Worker processes. Default: all CPUs of the machine or cluster.")
+]
+Ocr = Annotated[str | None, typer.Option("--ocr", help="OCR for raster figures: rapidocr or none.")]
+Backend = Annotated[str | None, typer.Option("--backend", help="Judge backend: rules needs no model and no key.")]
+Protocols = Annotated[
+    str | None, typer.Option("--protocols", help="Comma-separated: direct,sidecar,agent. Default: all three.")
+]
+
+
+@app.command()
+def run(
+    pdfs: Paths, out: Out, config: Config = None, workers: Workers = None, ocr: Ocr = None, backend: Backend = None,
+    protocols: Protocols = None,
+) -> None:  # fmt: skip
+    """Extract, judge and report in one go."""
+    from sfq_ray import pipelines
+
+    settings = _settings(config, ocr=ocr, backend=backend, protocols=protocols)
+    pipelines.run(pdfs, out, settings, workers)
+    _summary(out)
+    typer.echo(f"report: {out / 'report' / 'index.html'}")
+
+
+@app.command()
+def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = None, ocr: Ocr = None) -> None:
+    """Find figures, captions and citing paragraphs in PDFs: papers/ and figures/."""
+    from sfq_ray import pipelines
+
+    pipelines.extract(pdfs, out, _settings(config, ocr=ocr), workers)
+    _summary(out)
+
+
+@app.command()
+def judge(
+    out: OutArgument, config: Config = None, workers: Workers = None, backend: Backend = None,
+    protocols: Protocols = None,
+) -> None:  # fmt: skip
+    """Score the extracted figures: calls/ and scores/."""
+    from sfq_ray import pipelines
+
+    pipelines.judge(out, _settings(config, backend=backend, protocols=protocols), workers)
+    _summary(out)
+
+
+@app.command()
+def report(out: OutArgument) -> None:
+    """Write the report of an output directory: report/index.html."""
+    from sfq_ray import pipelines
+
+    typer.echo(f"report: {pipelines.report(out)}")
+
+
+@app.command()
+def settings(config: Config = None) -> None:
+    """Print all settings as YAML, ready to be edited and given to --config."""
+    import yaml
+
+    typer.echo(yaml.safe_dump(load(config).model_dump(mode="json"), sort_keys=False), nl=False)
+
+
+def _settings(config: Path | None, **options: str | None) -> Settings:
+    overrides: dict[str, Any] = {}
+    if options.get("ocr"):
+        overrides["features.ocr"] = options["ocr"]
+    if options.get("backend"):
+        overrides["judge.backend"] = options["backend"]
+    if options.get("protocols"):
+        overrides["judge.protocols"] = [name.strip() for name in str(options["protocols"]).split(",") if name.strip()]
+    return load(config, overrides)
+
+
+def _summary(out: Path) -> None:
+    from sfq_ray import pipelines
+
+    now = pipelines.totals(out)
+    typer.echo(_sum_line("papers", now.papers, ("kept", "dropped", "failed")) + f"; {now.pages:,} pages")
+    typer.echo(_sum_line("figures", now.figures, ("kept", "dropped", "failed")))
+    if now.scores:
+        typer.echo(_sum_line("scores", now.scores, ("scored", "gated", "failed")))
+
+
+def _sum_line(name: str, counts: Any, parts: tuple[str, ...]) -> str:
+    return f"{name}: {sum(counts.values()):,} = " + " + ".join(f"{counts[part]:,} {part}" for part in parts)
+
+
+def main(command: Callable[..., Any] = app) -> None:
+    """Entry point: an error that the user can mend is one line on stderr and exit code 1."""
+    try:
+        command()
+    except (FatalError, ConfigError) as error:
+        print(f"sfq: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("sfq: stopped; run the same command again to continue", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

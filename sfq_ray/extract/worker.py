@@ -1,0 +1,186 @@
+"""Extraction of one part: some papers of the input, in order, to one part of papers/ and one of figures/."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sfq_ray.config import Settings
+from sfq_ray.errors import RETRYABLE, ExtractError
+from sfq_ray.extract import curate
+from sfq_ray.extract.child import PaperReader
+from sfq_ray.features import load_ocr, measure
+from sfq_ray.inputs import Input
+from sfq_ray.store import Store
+from sfq_ray.tables import FIGURES, PAPERS, table_from_rows
+
+EXTRACTOR = f"sfq_ray {version('sfq_ray')}"
+MAX_DEATHS = 2  # worker deaths on one paper within a job, after which the paper has failed
+
+
+class ExtractWorker:
+    """Holds one child process for parsing and one OCR backend; called with a unit {"part", "inputs"}."""
+
+    def __init__(self, out: str, settings: Settings, job: str) -> None:
+        self.store = Store(Path(out))
+        self.settings = settings
+        self.job = job
+        self.reader = PaperReader(settings.extract)
+        self.ocr = load_ocr(settings.features.ocr)
+
+    def __call__(self, unit: dict[str, Any]) -> dict[str, Any]:
+        part = unit["part"]
+        inputs = [Input(**item) for item in unit["inputs"]]
+        finished = self._finished(part)
+        deaths = Deaths(self.store.root / ".work" / f"{part}.json", self.job)
+        papers: list[dict[str, Any]] = []
+        figures: list[dict[str, Any]] = []
+        for item in inputs:
+            if item.paper_id in finished:
+                paper, own = finished[item.paper_id]
+            else:
+                paper, own = self._paper(item, deaths)
+            papers.append(paper)
+            figures.extend(own)
+        self.store.remove("scores", part)  # they would belong to other figures
+        self.store.write("figures", part, table_from_rows(figures, FIGURES))
+        self.store.write("papers", part, table_from_rows(papers, PAPERS))  # last: it marks the part as done
+        deaths.forget()
+        return summary(papers, figures)
+
+    def _finished(self, part: str) -> dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """Papers of an earlier run of this part that need not be tried again."""
+        if not self.store.has("papers", part):
+            return {}
+        figures: dict[str, list[dict[str, Any]]] = {}
+        for figure in self.store.read("figures", part).to_pylist():
+            figures.setdefault(figure["paper_id"], []).append(figure)
+        return {
+            paper["paper_id"]: (paper, figures.get(paper["paper_id"], []))
+            for paper in self.store.read("papers", part).to_pylist()
+            if paper["error"] not in RETRYABLE
+        }
+
+    def _paper(self, item: Input, deaths: Deaths) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        paper: dict[str, Any] = {
+            "paper_id": item.paper_id, "venue": item.venue, "year": item.year, "title": item.title,
+            "source": item.source, "sha256": item.sha256, "size_bytes": item.size_bytes, "extractor": EXTRACTOR,
+            "warnings": [],
+        }  # fmt: skip
+        if item.duplicate_of is not None:
+            reason = {"dropped": "duplicate", "duplicate_of": item.duplicate_of}
+            return self._closed(paper | reason | {"message": f"the same bytes as {item.duplicate_of}"}, [])
+        try:
+            deaths.enter(item.paper_id)
+            facts, figures = self.reader.read(Path(item.source))
+            paper |= {"pages": facts["pages"], "warnings": facts["warnings"], "title": item.title or facts["title"]}
+            rows = [self._figure(paper, figure) for figure in figures]
+            deaths.leave()
+        except ExtractError as error:
+            return self._closed(paper | {"error": error.kind, "message": str(error)}, [])
+        rule = curate.drop_paper(rows, self.settings.extract.curation)
+        if rule is not None:
+            paper |= {"dropped": rule, "message": PAPER_RULES[rule]}
+            for row in rows:
+                if row["dropped"] is None and row["error"] is None:
+                    row |= {"dropped_stage": "S5", "dropped": rule, "message": PAPER_RULES[rule]}
+        return self._closed(paper, rows)
+
+    def _figure(self, paper: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+        """The figure's row with features and soft marks. A failure of OCR is the figure's error, not the paper's."""
+        boxes, dpis = found.pop("image_boxes") or [], found.pop("image_dpis") or []
+        row = found | {name: paper[name] for name in ("paper_id", "venue", "year", "title")}
+        row["figure_id"] = f"{paper['paper_id']}__fig{found['fig_index']:04d}"
+        if row["image"] is None:
+            return row
+        try:
+            row |= measure(
+                row["image"], row["words"], boxes, row["dpi"], row["caption"], self.ocr, self.settings.features, dpis
+            )
+        except ExtractError as error:
+            row |= {"error": error.kind, "message": str(error)}
+            return row
+        row["flags"] = row["flags"] + curate.soft_marks(row, self.settings.extract.dpi, self.settings.extract.curation)
+        return row
+
+    @staticmethod
+    def _closed(paper: dict[str, Any], figures: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The paper's row with its outcome and counts."""
+        drops = Counter((f["dropped_stage"], f["dropped"]) for f in figures if f["dropped"] is not None)
+        flags = Counter(tuple(flag.split(":", 1)) for f in figures for flag in f["flags"])
+        failed = sum(1 for f in figures if f["error"] is not None)
+        return paper | {
+            "outcome": "failed" if paper.get("error") else "dropped" if paper.get("dropped") else "kept",
+            "figures_found": len(figures),
+            "figures_failed": failed,
+            "figures_kept": sum(1 for f in figures if f["dropped"] is None and f["error"] is None),
+            "drops": _counts(drops),
+            "flags": _counts(flags),
+        }, figures
+
+
+PAPER_RULES = {
+    "duplicate": "the same bytes as another input",
+    "no_figures": "no figure caption was found",
+    "too_many_unusable": "too many of its figures are unusable (curation.max_hard_drop_ratio)",
+    "missing_indices": "too many figure numbers are missing between the first and the last",
+}
+
+
+def _counts(counter: Mapping[tuple[str, ...], int]) -> list[dict[str, Any]]:
+    return [{"stage": key[0], "rule": key[1], "count": counter[key]} for key in sorted(counter)]
+
+
+def summary(papers: Sequence[Mapping[str, Any]], figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Counts of a part for the progress display."""
+    outcomes = Counter(paper["outcome"] for paper in papers)
+    return {
+        "papers": len(papers), "pages": sum(paper.get("pages") or 0 for paper in papers), **outcomes,
+        "figures_kept": sum(1 for f in figures if f["dropped"] is None and f["error"] is None),
+        "figures_dropped": sum(1 for f in figures if f["dropped"] is not None),
+        "figures_failed": sum(1 for f in figures if f["error"] is not None),
+    }  # fmt: skip
+
+
+class Deaths:
+    """How often the worker process died on which paper of a part, so that a paper that kills it is bounded.
+
+    Kept in a small file beside the tables, since the process that could remember is gone. Deaths of another job
+    (the whole job was killed) do not count.
+    """
+
+    def __init__(self, path: Path, job: str) -> None:
+        self.path = path
+        self.job = job
+        self.current: str | None = None
+        self.counts: dict[str, int] = {}
+        try:
+            seen = json.loads(path.read_text())
+        except (OSError, ValueError):
+            seen = {}
+        if seen.get("job") == job:
+            self.counts = seen["counts"]
+            if seen["current"] is not None:
+                self.counts[seen["current"]] = self.counts.get(seen["current"], 0) + 1
+
+    def enter(self, paper_id: str) -> None:
+        """Raises ExtractError (crashed) where the worker has died on this paper too often."""
+        if self.counts.get(paper_id, 0) >= MAX_DEATHS:
+            raise ExtractError("crashed", f"the worker process died {MAX_DEATHS} times on this paper")
+        self.current = paper_id
+        self._write()
+
+    def leave(self) -> None:
+        self.current = None
+        self._write()
+
+    def forget(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        self.path.parent.mkdir(exist_ok=True)
+        self.path.write_text(json.dumps({"job": self.job, "current": self.current, "counts": self.counts}))

@@ -1,0 +1,124 @@
+"""One output directory: tables as numbered Parquet parts that appear whole or not at all, and the run manifest.
+
+    OUT/manifest.json              settings, versions, inputs: what this directory was made with
+    OUT/papers/part-00000.parquet  one part is one unit of work: it is redone as a whole or not at all
+    OUT/figures/part-00000.parquet
+    ...
+
+A part is written under a hidden name, synced and renamed, so a reader never sees half a file and a killed job
+leaves no trace but a hidden file, which the next one removes.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfq_ray.errors import FatalError
+from sfq_ray.tables import TABLES
+
+ROW_GROUP = 64  # rows: a figure's image has some 100 KB, so a group has some MB
+
+
+class Store:
+    """Reads and writes the tables of one output directory. Methods raise FatalError where the disk is the problem."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def prepare(self) -> None:
+        """Creates the directory and removes what a killed job left half written."""
+        try:
+            for name in TABLES:
+                (self.root / name).mkdir(parents=True, exist_ok=True)
+                for leftover in (self.root / name).glob(".*.tmp"):
+                    leftover.unlink()
+            probe = self.root / ".write-test.tmp"
+            probe.write_bytes(b"x")
+            probe.unlink()
+        except OSError as error:
+            raise FatalError(
+                f"{self.root}: cannot be written to ({error.strerror}). Choose another --out or free the place."
+            ) from error
+
+    def path(self, table: str, part: str) -> Path:
+        return self.root / table / f"{part}.parquet"
+
+    def has(self, table: str, part: str) -> bool:
+        return self.path(table, part).exists()
+
+    def parts(self, table: str) -> list[str]:
+        """Names of the parts that are there, in order."""
+        return sorted(path.stem for path in (self.root / table).glob("*.parquet"))
+
+    def read(self, table: str, part: str, columns: list[str] | None = None) -> pa.Table:
+        return pq.read_table(self.path(table, part), columns=columns)
+
+    def rows(self, table: str, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
+        """All rows of a table, part by part."""
+        for part in self.parts(table):
+            yield from self.read(table, part, columns).to_pylist()
+
+    def write(self, table: str, part: str, rows: pa.Table) -> None:
+        """The part, in the table's own schema, at once."""
+        schema = TABLES[table]
+        if rows.schema != schema:
+            rows = rows.cast(schema)
+        path = self.path(table, part)
+        hidden = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            pq.write_table(rows, hidden, compression="zstd", row_group_size=ROW_GROUP)
+            _sync(hidden)
+            os.replace(hidden, path)
+            _sync(path.parent)
+        except OSError as error:
+            hidden.unlink(missing_ok=True)
+            raise disk_error(path, error) from error
+
+    def remove(self, table: str, part: str) -> None:
+        self.path(table, part).unlink(missing_ok=True)
+
+    # ---- the run manifest
+
+    def manifest(self) -> dict[str, Any] | None:
+        path = self.root / "manifest.json"
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise FatalError(f"{path}: cannot be read ({error}); restore it or choose another --out") from error
+
+    def write_manifest(self, manifest: dict[str, Any]) -> None:
+        path = self.root / "manifest.json"
+        hidden = path.with_name(".manifest.json.tmp")
+        try:
+            hidden.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            _sync(hidden)
+            os.replace(hidden, path)
+        except OSError as error:
+            raise disk_error(path, error) from error
+
+
+def disk_error(path: Path, error: OSError) -> FatalError:
+    """What to do about a failed write."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return FatalError(f"{path}: the disk is full. Free some space and run the same command again; it continues.")
+    return FatalError(
+        f"{path}: cannot be written ({error.strerror or error}). Mend that and run the same command again."
+    )
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
