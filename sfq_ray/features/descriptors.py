@@ -20,6 +20,7 @@ COLORED_FROM = 0.15  # saturation, 0..1
 HUE_BINS = 12
 COLOR_SHARE = 0.005
 
+MAX_PIXELS = 150_000_000  # a few bytes can claim to be gigapixels
 PNG_HEAD, PNG_TAIL = b"\x89PNG\r\n\x1a\n", b"IEND"
 
 
@@ -27,8 +28,11 @@ def decode(png: bytes) -> np.ndarray:
     """Pixels of a PNG of any colour type as BGR uint8; transparency shows white. Raises ValueError when broken."""
     if not png.startswith(PNG_HEAD):
         raise ValueError(f"not a PNG: the {len(png)} bytes begin with {png[:8]!r}")
-    if PNG_TAIL not in png[-16:]:
+    if PNG_TAIL not in png:
         raise ValueError("the PNG is cut off: its end marker is missing; render or fetch it again")
+    width, height = int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
+    if width * height > MAX_PIXELS:
+        raise ValueError(f"the PNG says it is {width} x {height} px, over the limit of {MAX_PIXELS / 1e6:.0f} MP")
     try:
         image = cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:

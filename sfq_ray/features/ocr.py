@@ -113,12 +113,7 @@ def read_raster(
     scale = min(1.0, MAX_SIDE_PX / max(image.shape[:2]))
     if scale < 1:
         image = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
-    try:
-        lines = ocr.read(np.ascontiguousarray(image))
-    except Exception as error:
-        raise ExtractError(
-            "ocr_failed", f"OCR backend {ocr.name} failed: {error}; features.ocr: none skips it"
-        ) from error
+    lines = _lines(ocr, np.ascontiguousarray(image))
     if lines is None:
         return RasterText([], [], needed=True, ran=False)
     gray = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
@@ -129,16 +124,9 @@ def read_raster(
         known = sum(box.intersection(word).area for word in native if not box.intersection(word).empty)
         if line.confidence < min_score or not _is_text(line.text) or known > DUPLICATE_SHARE * box.area:
             continue
-        size_px = font_size_px(line, gray) / scale
-        words.append(
-            {
-                "text": line.text.strip(),
-                "bbox": list(box),
-                "size_pt": size_px / dpi * PT_PER_INCH,
-                "confidence": line.confidence,
-                "origin": "ocr",
-            }
-        )
+        size_pt = font_size_px(line, gray) / scale / dpi * PT_PER_INCH
+        word = {"text": line.text.strip(), "bbox": list(box), "size_pt": size_pt}
+        words.append({**word, "confidence": line.confidence, "origin": "ocr"})
         sizes.append(abs(float(cv2.contourArea(corners.astype(np.float32)))))
     return RasterText(words, sizes, needed=True, ran=True)
 
@@ -174,6 +162,15 @@ def _upright(line: OcrLine, gray: np.ndarray) -> np.ndarray:
     target = np.array([(0, 0), (width, 0), (width, height), (0, height)], np.float32)
     matrix = cv2.getPerspectiveTransform(corners, target)
     return cv2.warpPerspective(gray, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE)
+
+
+def _lines(ocr: OcrBackend, image: np.ndarray) -> list[OcrLine] | None:
+    try:
+        return ocr.read(image)
+    except Exception as error:
+        raise ExtractError(
+            "ocr_failed", f"OCR backend {ocr.name} failed: {error}; features.ocr: none switches OCR off"
+        ) from error
 
 
 def _is_text(text: str) -> bool:

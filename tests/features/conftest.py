@@ -1,9 +1,4 @@
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # so that the tests find drawing.py
 
 from sfq_ray.features import OcrBackend, load_ocr
 

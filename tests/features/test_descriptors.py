@@ -107,6 +107,7 @@ def test_transparency_shows_white():
         (b"", "not a PNG"),
         (b"\xff\xd8\xff\xe0 a JPEG", "not a PNG"),
         (png(noise(50, 50))[:2000], "cut off"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0\1\0\0" * 2 + b"\x08\2\0\0\0IEND", "65536 x 65536 px"),
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 40 + b"IEND\xaeB`\x82", "cannot be decoded"),
     ],
 )
@@ -122,3 +123,15 @@ def test_a_large_image_takes_no_more_memory_than_a_few_copies_and_little_time():
     descriptors.blur_laplacian_var(gray)
     descriptors.edge_density(descriptors.reduced(gray))
     assert time.perf_counter() - start < 2
+
+
+def test_damage_inside_the_file_is_seen():
+    damaged = bytearray(png(noise(50, 50)))
+    damaged[3000:3050] = bytes(50)
+    with pytest.raises(ValueError, match="damaged"):
+        descriptors.decode(bytes(damaged))
+
+
+def test_bytes_after_the_end_marker_do_no_harm():
+    image = noise(20, 20)
+    assert np.array_equal(descriptors.decode(png(image[..., ::-1].copy()) + b"trailing"), image)
