@@ -31,6 +31,12 @@ OTHER_NAME = re.compile(
     r"definition|item|enum|part|toc|listing|lst|proposition|corollary|assumption|remark|example)",
     re.IGNORECASE,
 )
+BROKEN_NAME = re.compile(r"[^\d]{1,24}")  # what a link to a figure may print other than a label: "left", "above", "??"
+OTHER_WORD = re.compile(
+    r"\b(?:tab(?:le|s|\.)|algorithms?|alg\.|sections?|sec\.|equations?|eqs?\.|appendix|listing|theorem|lemma|chapter|page)"
+    r"[\s~(]*$",
+    re.IGNORECASE,
+)
 CAPTION = re.compile(
     r"\W*(?:(?:supplementary )?(?:figure|fig\.?|abbildung|abb\.|рис\.|рисунок|table|tab\.|algorithm|listing)|[图圖図表]|그림)\s*"
     r"(?:[A-Z]{0,2}[.\-]?\d+(?:[.\-]\d+)*|[IVX]+)\s*(?:[:|：]|[.。]\s|[—–]\s)",
@@ -217,9 +223,11 @@ def _link_hits(lead: _Lead, row: Row, text: str, row_start: int, targets: Sequen
     """The figure that the link's own text names, of those it leads to; without a name, the only one that is there."""
     printed = _text_under(lead.link, row)
     label = label_of_link(printed, (target.label for target in targets))
-    if label is None and (not lead.certain or any(char.isdigit() for char in printed)):
+    if label is None and (not lead.certain or not printed or BROKEN_NAME.fullmatch(printed) is None):
         return
     start = text.find(printed, row_start) if printed else -1
+    if OTHER_WORD.search(text[max(0, start - 30) : max(0, start)]):
+        return
     for target in lead.targets:
         if label is None or normalise_label(target.label) == label:
             yield _Hit(target.key, start, start + len(printed), (), "link")

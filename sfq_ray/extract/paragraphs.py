@@ -32,15 +32,18 @@ REFERENCES = re.compile(
     re.IGNORECASE,
 )
 NUMBERED = re.compile(
-    r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.|§\s?\d+|appendix\s+[A-Z])[:.]?\s+\S", re.IGNORECASE
+    r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.|§\s?\d+|(?:[Aa]ppendix|APPENDIX)\s+[A-Z][:.]?)\s+[^\Wa-z_]"
 )
 BULLET = re.compile(r"(?:[•◦▪●■‣∙·►▶➤✓⋆*]|[–—]\s)\s*")
 ITEM = re.compile(r"(?:\(?(?:\d{1,2}|[a-z]|[ivx]{1,4}|[A-Z]\d?)\)|(?:\d{1,2}|[A-Z]\d{1,2})[.:])\s+\S")
 TERMINAL = re.compile(r"[.!?:;。！？：][\"'”’)\]\d]*$")
 WORD = re.compile(r"[^\W\d_]{3,}")
 MAX_HEADING_CHARS = 120
+MAX_HEADING_ROWS = 3
+TITLE_SIZE = 1.28  # of the body size: the title of the paper and what stands below it are no section
 MIN_TABLE_ROWS = 3
 SLACK = 0.6  # em: a justified line that ends so far from the margin is the last of its paragraph
+SANS_FONT = re.compile(r"helvet|arial|sans|nimbussan|biolinum|calibri|gothic|verdana|roboto", re.IGNORECASE)
 MATH_FONT = re.compile(r"(?:cm|lm)(?:mi|sy|ex|mathi|maths)|math|msam|msbm|eufm|rsfs|stix|symbol|esint|txsy|mtmi|mtsy", re.IGNORECASE)
 RUNNING_ON_CHARS = 8  # a row with fewer letters says nothing about the font size of its text
 
@@ -89,20 +92,23 @@ class _Style:
     body: float
     leading: float
     justified: bool
+    font: str
 
 
 def _style(pages: Sequence[Page], columns: Sequence[Column]) -> _Style:
     body = body_size(pages)
     steps = Counter[float]()
+    fonts = Counter[str]()
     at_margin = rows = 0
     for column in columns:
         for before, row in pairwise(column.rows):
             if abs(row.size - body) < 0.6 and abs(before.size - body) < 0.6 and len(row.text) > 20:
                 steps[round(2 * (row.baseline - before.baseline)) / 2] += 1
                 rows += 1
+                fonts[row.lines[0].font] += 1
                 at_margin += column.right - before.bbox.x1 < 0.5 * body
     leading = max(steps, key=lambda step: (steps[step], -step)) if steps else 1.2 * body
-    return _Style(body, leading if leading > 0.8 * body else 1.2 * body, at_margin > 0.55 * rows)
+    return _Style(body, leading if leading > 0.8 * body else 1.2 * body, at_margin > 0.55 * rows, max(fonts, key=lambda f: (fonts[f], f), default=""))
 
 
 def _without_tables(rows: Sequence[Row]) -> list[Row]:
@@ -145,8 +151,11 @@ class _Open:
     pages: list[int] = field(default_factory=list)
     item: bool = False
     x0: float = 0.0  # of the first row, from the left edge of its column
+    last: Row | None = None  # the last whole row; bits of inline formulas below it don't count
 
     def add(self, row: Row, page: int) -> None:
+        bit = self.last is not None and len(row.text) < 20 and 0 <= row.baseline - self.last.baseline < 0.7 * row.size
+        self.last = self.last if bit else row
         self.rows.append(row)
         self.pages.append(page)
 
@@ -164,17 +173,14 @@ class _Reader:
         self.heading: Row | None = None  # the row before, if it was a heading
 
     def read(self, column: Column, rows: Sequence[Row]) -> None:
-        for before, row, after in zip([None, *rows], rows, [*rows[1:], None], strict=False):
-            if before is not None and before is self.heading and self._titled(before) and _second_row(row, before):
+        for index, row in enumerate(rows):
+            before, after = rows[index - 1] if index else None, rows[index + 1 : index + 1 + MAX_HEADING_ROWS]
+            if before is not None and before is self.heading and _second_row(row, before):
                 self._add_heading(row, f"{self.section or ''} {row.text}")
             elif _is_heading(row, before, after, column, self.style):
                 self._add_heading(row, row.text)
             else:
                 self._add_text(row, before, column)
-
-    def _titled(self, heading: Row) -> bool:
-        """The heading is set in a type of its own, so that a second row of it can be told from text."""
-        return heading.size > 1.08 * self.style.body or heading.spans[-1].bold
 
     def _add_text(self, row: Row, before: Row | None, column: Column) -> None:
         self.heading = None
@@ -191,7 +197,8 @@ class _Reader:
         text = normalise(text)
         self.heading = row
         self.in_references = bool(REFERENCES.fullmatch(text))
-        self.section = text
+        title = self.section is None and _largest(row) > TITLE_SIZE * self.style.body and not NUMBERED.match(text)
+        self.section = None if title and not NAMED_HEADING.fullmatch(text) else text
 
     def read_notes(self, column: Column, rows: Sequence[Row]) -> None:
         """Footnotes: a new one begins with a raised mark."""
@@ -214,8 +221,8 @@ class _Reader:
 
     def _begins(self, row: Row, before: Row | None, column: Column) -> bool:
         """True when `row` begins a new paragraph after the open one."""
-        last = self.open.rows[-1]
-        text, ended = row.text.strip(), last.text.rstrip()
+        last = self.open.last or self.open.rows[-1]
+        text, ended = row.text.strip(), self.open.rows[-1].text.rstrip()
         if _letters(row) and _letters(last) and abs(row.size - last.size) > 0.08 * self.style.body:
             return True
         if BULLET.match(text):
@@ -223,7 +230,7 @@ class _Reader:
         terminal = TERMINAL.search(ended) is not None
         if ended.endswith(("-", "\u00ad")) or (text[:1].islower() and not terminal):
             return False
-        if before is not last:
+        if before is not self.open.rows[-1]:
             return self._begins_column(row, column, terminal)
         step = row.baseline - last.baseline
         indent, last_indent = row.bbox.x0 - column.left, last.bbox.x0 - column.left
@@ -233,7 +240,8 @@ class _Reader:
         if is_display(last):
             return 0.6 * em < indent < 3 * em and text[:1].isupper()
         early = self.style.justified and column.right - last.bbox.x1 > SLACK * em
-        if ITEM.match(text) and (terminal or early or step > 1.15 * self.style.leading):
+        hangs = abs(indent - last_indent) > 0.5 * em
+        if ITEM.match(text) and (early or step > 1.1 * self.style.leading or (terminal and hangs)):
             return True
         if self.open.item and indent < self.open.x0 - 0.6 * em:
             return True
@@ -249,7 +257,7 @@ class _Reader:
 
     def _begins_column(self, row: Row, column: Column, terminal: bool) -> bool:
         """The first row of a column or page."""
-        last, before = self.open.rows[-1], self.column
+        last, before = self.open.last or self.open.rows[-1], self.column
         if before is None or row.bbox.x0 - column.left > 0.6 * self.style.body:
             return terminal
         early = self.style.justified and before.right - last.bbox.x1 > SLACK * self.style.body
@@ -282,40 +290,56 @@ def _run_in(row: Row) -> bool:
     return len(spans) > 1 and spans[0].bold and not spans[-1].bold and len(spans[0].text.strip()) > 3
 
 
-def _is_heading(row: Row, before: Row | None, after: Row | None, column: Column, style: _Style) -> bool:
+def _is_heading(row: Row, before: Row | None, after: Sequence[Row], column: Column, style: _Style) -> bool:
     """The row stands out in type and, unless numbered, in space; it's short, and no sentence that goes on."""
     text = row.text.strip()
-    if len(text) > MAX_HEADING_CHARS or not WORD.search(text) or BULLET.match(text) or is_display(row):
+    if len(text) > MAX_HEADING_CHARS or not WORD.search(text) or is_display(row) or text[0].islower():
         return False
     if REFERENCES.fullmatch(text) or (NAMED_HEADING.fullmatch(text) and text[0].isupper()):
         return True
     numbered = NUMBERED.match(text) is not None
     apart = before is None or row.baseline - before.baseline > 1.25 * style.leading
-    if text[-1] in ",;" or (text[-1] in ".:" and not numbered) or not (apart or numbered):
+    sentence = text[-1] in ",;:" or (text[-1] == "." and not numbered)
+    if sentence or not (apart or numbered) or BULLET.match(text) or _goes_on(row, after):
         return False
-    spans = [span for span in row.spans if WORD.search(span.text)]
-    size = max(span.size for span in spans)
+    size = _largest(row)
     if size > 1.08 * style.body:
         return True
-    bold = all(span.bold for span in spans)
-    if bold and size > 0.85 * style.body:
-        return not _goes_on(row, after)
-    if size < FOOTNOTE_SIZE * style.body or not numbered or not apart or text.rstrip(".")[-1:] in ".!?":
-        return False
-    capitals = all(span.text.upper() == span.text for span in spans)
+    spans = [span for span in row.spans if WORD.search(span.text)]
+    if size > 0.85 * style.body and all(span.bold or _sans(span.font) != _sans(style.font) for span in spans):
+        return True
     narrow = row.bbox.width < 0.85 * (column.right - column.left)
-    return narrow and (capitals or all(span.italic for span in spans))
-
-
-def _goes_on(row: Row, after: Row | None) -> bool:
-    """The next row begins in the same type and goes on in another: a title run in to its paragraph."""
-    if after is None or after.baseline - row.baseline > 1.4 * row.size:
+    if size < FOOTNOTE_SIZE * style.body or not (numbered and apart and narrow) or text.rstrip(".")[-1] in ".!?":
         return False
-    first, last = after.spans[0], after.spans[-1]
-    return first.font == row.spans[-1].font and last.font != first.font
+    return text.upper() == text or all(span.italic for span in spans)
+
+
+def _largest(row: Row) -> float:
+    """Font size of most of the row; of its capitals, where the rest is small capitals. pt"""
+    if row.text.upper() != row.text:
+        return row.size
+    return max((span.size for span in row.spans if any(map(str.isalpha, span.text))), default=row.size)
+
+
+def _sans(font: str) -> bool:
+    return SANS_FONT.search(font) is not None
+
+
+def _goes_on(row: Row, after: Sequence[Row]) -> bool:
+    """What follows is set like the row: a title run in to its paragraph, or a whole paragraph in that type."""
+    close = [
+        below.spans[0].font == row.spans[-1].font and below.baseline - above.baseline < 1.4 * row.size
+        for above, below in pairwise([row, *after])
+    ]
+    if not close or not close[0]:
+        return False
+    run_in = after[0].spans[-1].font != after[0].spans[0].font and not NUMBERED.match(after[0].text.strip())
+    return run_in or (len(close) == MAX_HEADING_ROWS and all(close))
 
 
 def _second_row(row: Row, heading: Row) -> bool:
-    """The row goes on a heading: same type, close below."""
-    same = abs(row.size - heading.size) < 0.3 and row.spans[0].font == heading.spans[-1].font
+    """The row goes on a heading: all of it in the same type, close below."""
+    same = abs(_largest(row) - _largest(heading)) < 0.3 and {span.font for span in row.spans if span.text.strip()} <= {
+        span.font for span in heading.spans
+    }
     return same and row.baseline - heading.baseline < 1.5 * heading.size and not NUMBERED.match(row.text.strip())

@@ -20,7 +20,7 @@ SINGULAR = (
 )
 PLURAL = r"(?:figures|figs|figuras|figuren|figurer|abbildungen|рисунк(?:и|ах|ов|ам))"
 UNSPACED = r"(?:图|圖|図|그림)"  # words of scripts that put no space before them
-SUPPLEMENT = r"(?P<supplement>(?:supplementary|supplemental|suppl?\.?|extended\s+data|appendix)\s+)?"
+SUPPLEMENT = r"(?P<supplement>(?:supplementary|supplemental|suppl?\.?)\s+)?"
 WORD = re.compile(
     rf"(?<![\w-]){SUPPLEMENT}(?:(?P<plural>{PLURAL})|{SINGULAR})\b\s?\.?[\s~]*|{UNSPACED}\s*", re.IGNORECASE
 )
@@ -77,8 +77,14 @@ class Reference:
 
 
 def normalise_label(label: str) -> str:
-    """One spelling per label: "A.1", "A-1" and "A1" are "A1", full-width digits are digits, "3." is "3"."""
-    text = unicodedata.normalize("NFKC", label)
+    """One spelling per label: "A.1", "A-1" and "A1" are "A1", full-width digits are digits, "3." is "3".
+
+    Figure words are left out; "Supplementary Figure 1" is "S1".
+    """
+    text = unicodedata.normalize("NFKC", label).strip()
+    word = WORD.match(text)
+    if word is not None and word.end() < len(text):
+        text = ("S" if word["supplement"] and text[word.end()].isdigit() else "") + text[word.end() :]
     text = re.sub(r"[\s\u00ad\u200b]", "", text).translate({0x2010: "-", 0x2011: "-", 0x2013: "-"}).strip(".:|()-")
     return re.sub(r"^([A-Za-z]+)[.\-](?=\d)", r"\1", text).upper()
 
@@ -170,8 +176,9 @@ def _readings(text: str, match: re.Match[str], supplement: bool) -> list[tuple[s
     if text[end : end + 1].isalpha() and not text[end + 1 : end + 2].isalpha():
         ends.append(end + 1)
     readings = [(normalise_label(text[start:stop]), stop) for stop in sorted(ends, reverse=True)]
-    supplementary = [("S" + label, stop) for label, stop in readings] if supplement else []
-    return supplementary + readings
+    if supplement:  # a bare number behind "Supplementary Figure" is not one of the paper's own count
+        return [(label if label.startswith("S") else f"S{label}", stop) for label, stop in readings]
+    return readings
 
 
 def _panels(text: str, end: int) -> tuple[tuple[str, ...], int]:
