@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from sfq_ray.extract.document import Page
@@ -270,12 +270,18 @@ def _letters(row: Row) -> bool:
 
 def is_display(row: Row) -> bool:
     """The row is of a display equation: next to no words outside of mathematical type."""
-    if len(row.text) > 120:
+    text = row.text
+    if len(text) > 120:
         return False
-    letters = sum(
-        len(word) for span in row.spans if not MATH_FONT.search(span.font) for word in WORD.findall(span.text)
-    )
-    return letters < 0.3 * len(row.text.replace(" ", ""))
+    enough = 0.3 * (len(text) - text.count(" "))
+    if not any(_mathematical(span.font) for span in row.spans):
+        return sum(map(len, WORD.findall(text))) < enough
+    return sum(len(w) for s in row.spans if not _mathematical(s.font) for w in WORD.findall(s.text)) < enough
+
+
+@lru_cache(maxsize=1024)
+def _mathematical(font: str) -> bool:
+    return MATH_FONT.search(font) is not None
 
 
 def _marked(row: Row) -> bool:
@@ -321,6 +327,7 @@ def _largest(row: Row) -> float:
     return max((span.size for span in row.spans if any(map(str.isalpha, span.text))), default=row.size)
 
 
+@lru_cache(maxsize=1024)
 def _sans(font: str) -> bool:
     return SANS_FONT.search(font) is not None
 

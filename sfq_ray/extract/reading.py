@@ -191,12 +191,16 @@ def _with_edges(lines: list[Line], like: Sequence[Line]) -> _Lines:
 def _rows(lines: list[Line]) -> Iterator[Row]:
     """Lines of one column joined where they share a baseline, sub- and superscripts included; from top to bottom."""
     groups: list[list[Line]] = []
+    mains: list[Line] = []  # the longest line of each group
     for line in sorted(lines, key=lambda line: (line.baseline, line.bbox.x0)):
-        home = next((group for group in reversed(groups[-3:]) if _same_row(group, line)), None)
+        recent = range(len(groups) - 1, max(-1, len(groups) - 4), -1)
+        home = next((index for index in recent if _same_row(mains[index], groups[index], line)), None)
         if home is None:
             groups.append([line])
+            mains.append(line)
         else:
-            home.append(line)
+            groups[home].append(line)
+            mains[home] = max(mains[home], line, key=lambda one: len(one.text))
     for group in groups:
         group.sort(key=lambda line: line.bbox.x0)
         box = union_all(line.bbox for line in group)
@@ -204,10 +208,13 @@ def _rows(lines: list[Line]) -> Iterator[Row]:
         yield Row(box, tuple(group))
 
 
-def _same_row(group: Sequence[Line], line: Line) -> bool:
-    main = max(group, key=lambda one: len(one.text))
-    top, bottom = main.baseline - 0.7 * main.size, main.baseline + 0.15 * main.size
-    shared = min(bottom, line.baseline + 0.15 * line.size) - max(top, line.baseline - 0.7 * line.size)
-    if shared < 0.45 * min(main.size, line.size):
+def _same_row(main: Line, group: Sequence[Line], line: Line) -> bool:
+    if line.baseline - main.baseline > main.size + line.size:
+        return False
+    size, other = main.size, line.size
+    shared = min(main.baseline + 0.15 * size, line.baseline + 0.15 * other) - max(
+        main.baseline - 0.7 * size, line.baseline - 0.7 * other
+    )
+    if shared < 0.45 * min(size, other):
         return False
     return all(one.bbox.overlap_x(line.bbox) < 0.3 * min(one.bbox.width, line.bbox.width) + 1 for one in group)

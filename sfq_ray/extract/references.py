@@ -20,7 +20,7 @@ SINGULAR = (
 )
 PLURAL = r"(?:figures|figs|figuras|figuren|figurer|abbildungen|рисунк(?:и|ах|ов|ам))"
 UNSPACED = r"(?:图|圖|図|그림)"  # words of scripts that put no space before them
-SUPPLEMENT = r"(?P<supplement>(?:supplementary|supplemental|suppl?\.?)\s+)?"
+SUPPLEMENT = r"(?P<supplement>(?:supplementary|supplemental|suppl?\.?|extended\s+data)\s+)?"
 WORD = re.compile(
     rf"(?<![\w-]){SUPPLEMENT}(?:(?P<plural>{PLURAL})|{SINGULAR})\b\s?\.?[\s~]*|{UNSPACED}\s*", re.IGNORECASE
 )
@@ -79,14 +79,20 @@ class Reference:
 def normalise_label(label: str) -> str:
     """One spelling per label: "A.1", "A-1" and "A1" are "A1", full-width digits are digits, "3." is "3".
 
-    Figure words are left out; "Supplementary Figure 1" is "S1".
+    Figure words are left out; "Supplementary Figure 1" is "S1", "Extended Data Fig. 1" is "ED1".
     """
     text = unicodedata.normalize("NFKC", label).strip()
     word = WORD.match(text)
     if word is not None and word.end() < len(text):
-        text = ("S" if word["supplement"] and text[word.end()].isdigit() else "") + text[word.end() :]
+        text = (_prefix(word) if text[word.end()].isdigit() else "") + text[word.end() :]
     text = re.sub(r"[\s\u00ad\u200b]", "", text).translate({0x2010: "-", 0x2011: "-", 0x2013: "-"}).strip(".:|()-")
     return re.sub(r"^([A-Za-z]+)[.\-](?=\d)", r"\1", text).upper()
+
+
+def _prefix(word: re.Match[str]) -> str:
+    """What a figure word puts before a bare number."""
+    supplement = (word["supplement"] or "").lower()
+    return "ED" if supplement.startswith("ext") else "S" if supplement else ""
 
 
 def find_references(text: str, labels: Iterable[str]) -> list[Reference]:
@@ -115,7 +121,7 @@ def label_of_link(text: str, labels: Iterable[str]) -> str | None:
     known = {normalise_label(label) for label in labels}
     text = re.sub(r"^[\s(\[]*|[\s\].,;]*$", "", text)
     word = WORD.match(text)
-    item = _item(text, word.end() if word else 0, known, bool(word and word["supplement"]), "")
+    item = _item(text, word.end() if word else 0, known, _prefix(word) if word else "", "")
     return item.label if item and item.end >= len(text) - 1 else None
 
 
@@ -130,12 +136,12 @@ class _Item:
 
 
 def _items(text: str, word: re.Match[str], known: set[str]) -> list[_Item]:
-    supplement = bool(word["supplement"])
-    first = _item(text, word.end(), known, supplement, "")
+    prefix = _prefix(word)
+    first = _item(text, word.end(), known, prefix, "")
     items = [first] if first else []
     while items and (connector := CONNECTOR.match(text, items[-1].end)):
         join = "range" if connector["range"] else connector["list"]
-        item = _item(text, connector.end(), known, supplement, join)
+        item = _item(text, connector.end(), known, prefix, join)
         if item is None or (join == "range" and _between(items[-1].label, item.label, known) is None):
             break
         items.append(item)
@@ -153,11 +159,11 @@ def _ends_list(text: str, item: _Item) -> bool:
     return item.join == "range" or rest.match(text, item.end) is not None
 
 
-def _item(text: str, start: int, known: set[str], supplement: bool, join: str) -> _Item | None:
+def _item(text: str, start: int, known: set[str], prefix: str, join: str) -> _Item | None:
     match = LABEL.match(text, start)
     if match is None:
         return None
-    for label, end in _readings(text, match, supplement):
+    for label, end in _readings(text, match, prefix):
         if label in known:
             panels, end = _panels(text, end)
             return _Item(label, end, panels, join)
@@ -167,7 +173,7 @@ def _item(text: str, start: int, known: set[str], supplement: bool, join: str) -
     return _Item(None, end, panels, join)
 
 
-def _readings(text: str, match: re.Match[str], supplement: bool) -> list[tuple[str, int]]:
+def _readings(text: str, match: re.Match[str], prefix: str) -> list[tuple[str, int]]:
     """What a label may be, longest first: "3a", "3.1", "3" (with where each ends)."""
     start, end = match.span()
     ends = [end]
@@ -176,9 +182,8 @@ def _readings(text: str, match: re.Match[str], supplement: bool) -> list[tuple[s
     if text[end : end + 1].isalpha() and not text[end + 1 : end + 2].isalpha():
         ends.append(end + 1)
     readings = [(normalise_label(text[start:stop]), stop) for stop in sorted(ends, reverse=True)]
-    if supplement:  # a bare number behind "Supplementary Figure" is not one of the paper's own count
-        return [(label if label.startswith("S") else f"S{label}", stop) for label, stop in readings]
-    return readings
+    # a bare number behind "Supplementary Figure" is not one of the paper's own count
+    return [(f"{prefix}{label}" if label[:1].isdigit() else label, stop) for label, stop in readings]
 
 
 def _panels(text: str, end: int) -> tuple[tuple[str, ...], int]:
