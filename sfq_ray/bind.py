@@ -37,9 +37,10 @@ OTHER_WORD = re.compile(
     r"[\s~(]*$",
     re.IGNORECASE,
 )
-CAPTION = re.compile(
-    r"\W*(?:(?:supplementary )?(?:figure|fig\.?|abbildung|abb\.|рис\.|рисунок|table|tab\.|algorithm|listing)|[图圖図表]|그림)\s*"
-    r"(?:[A-Z]{0,2}[.\-]?\d+(?:[.\-]\d+)*|[IVX]+)\s*(?:[:|：]|[.。]\s|[—–]\s)",
+NO_CITATION = re.compile(  # captions, and "[Figure 1 about here]"
+    r"\W*(?:supplementary )?(?:figure|fig\.?|abbildung|abb\.|рис\.|рисунок|table|tab\.|algorithm|listing|[图圖図表]|그림)\s*"
+    r"(?:[A-Z]{0,2}[.\-]?\d+(?:[.\-]\d+)*|[IVX]+)\s*(?:[:|：]|[.。]\s|[—–]\s)"
+    r"|\W*(?:insert )?(?:tables?|figures?)\b[^.]{0,40}\b(?:about|around) here\W*$",
     re.IGNORECASE,
 )
 
@@ -177,7 +178,7 @@ def _contexts(
         for lead in leads.get(page, ())
         if _on_row(lead.link, row)
     ]
-    if not (linked or HINT.search(paragraph.raw)) or CAPTION.match(paragraph.raw):
+    if not (linked or HINT.search(paragraph.raw)) or NO_CITATION.match(paragraph.raw):
         return
     text, starts = paragraph.text(vocabulary)
     if len(text) < min_chars:

@@ -44,7 +44,9 @@ TITLE_SIZE = 1.28  # of the body size: the title of the paper and what stands be
 MIN_TABLE_ROWS = 3
 SLACK = 0.6  # em: a justified line that ends so far from the margin is the last of its paragraph
 SANS_FONT = re.compile(r"helvet|arial|sans|nimbussan|biolinum|calibri|gothic|verdana|roboto", re.IGNORECASE)
-MATH_FONT = re.compile(r"(?:cm|lm)(?:mi|sy|ex|mathi|maths)|math|msam|msbm|eufm|rsfs|stix|symbol|esint|txsy|mtmi|mtsy", re.IGNORECASE)
+MATH_FONT = re.compile(
+    r"(?:cm|lm)(?:mi|sy|ex|mathi|maths)|math|msam|msbm|eufm|rsfs|stix|symbol|esint|txsy|mtmi|mtsy", re.IGNORECASE
+)
 RUNNING_ON_CHARS = 8  # a row with fewer letters says nothing about the font size of its text
 
 
@@ -108,7 +110,12 @@ def _style(pages: Sequence[Page], columns: Sequence[Column]) -> _Style:
                 fonts[row.lines[0].font] += 1
                 at_margin += column.right - before.bbox.x1 < 0.5 * body
     leading = max(steps, key=lambda step: (steps[step], -step)) if steps else 1.2 * body
-    return _Style(body, leading if leading > 0.8 * body else 1.2 * body, at_margin > 0.55 * rows, max(fonts, key=lambda f: (fonts[f], f), default=""))
+    return _Style(
+        body,
+        leading if leading > 0.8 * body else 1.2 * body,
+        at_margin > 0.55 * rows,
+        max(fonts, key=lambda f: (fonts[f], f), default=""),
+    )
 
 
 def _without_tables(rows: Sequence[Row]) -> list[Row]:

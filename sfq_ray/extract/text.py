@@ -17,9 +17,14 @@ INVISIBLE = re.compile(
 )
 
 
+# accents that old TeX fonts print before the letter, as characters of their own
+ACCENTS = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "¸": "\u0327", "ˇ": "\u030c"}
+ACCENTED = re.compile(r"([´¨ˆ˜¸ˇ])([A-Za-zı])|(?<=[A-Za-z])(`)([aeiou])|(?<!\S)(`)([aA])(?=\s)")
+
+
 def normalise(text: str) -> str:
-    """NFC, ligatures split, control and invisible characters removed, one space between words."""
-    text = unicodedata.normalize("NFC", text)
+    """NFC, accents set on their letters, ligatures split, control characters removed, one space between words."""
+    text = ACCENTED.sub(_accented, unicodedata.normalize("NFC", text))
     for ligature, letters in (
         ("ﬀ", "ff"),
         ("ﬁ", "fi"),
@@ -31,6 +36,13 @@ def normalise(text: str) -> str:
     ):
         text = text.replace(ligature, letters)
     return SPACES.sub(" ", INVISIBLE.sub("", text)).strip()
+
+
+def _accented(match: re.Match[str]) -> str:
+    """Accent and letter as one character, where there is such a one."""
+    accent, letter = (part for part in match.groups() if part)
+    whole = unicodedata.normalize("NFC", letter.replace("ı", "i") + ACCENTS[accent])
+    return whole if len(whole) == 1 else match.group()
 
 
 class Vocabulary:
