@@ -45,7 +45,7 @@ MIN_TABLE_ROWS = 3
 SLACK = 0.6  # em: a justified line that ends so far from the margin is the last of its paragraph
 SANS_FONT = re.compile(r"helvet|arial|sans|nimbussan|biolinum|calibri|gothic|verdana|roboto", re.IGNORECASE)
 MATH_FONT = re.compile(
-    r"(?:cm|lm)(?:mi|sy|ex|mathi|maths)|math|msam|msbm|eufm|rsfs|stix|symbol|esint|txsy|mtmi|mtsy", re.IGNORECASE
+    r"(?:cm|lm)(?:mi|sy|ex|mathi|maths)|math|msam|msbm|eufm|rsfs|symbol|esint|txsy|mtmi|mtsy", re.IGNORECASE
 )
 RUNNING_ON_CHARS = 8  # a row with fewer letters says nothing about the font size of its text
 

@@ -19,6 +19,7 @@ DIGITS = re.compile(r"\d+")
 MIN_COLUMN_PT = 100.0
 MIN_COLUMN_LINES = 4
 OVERHANG_PT = 12.0  # so far a line of a column may stick out over the gutter
+MIN_WORDS_LETTERS = 6  # a line with fewer doesn't tell where the text begins and ends
 ACROSS = 2
 
 
@@ -76,10 +77,10 @@ def _furniture(pages: Sequence[Page]) -> set[int]:
 
 def _without_margin_numbers(lines: list[Line]) -> list[Line]:
     """The lines without numbers that stand beside the text: line numbers, when too few to be seen as a count."""
-    long = [line.bbox for line in lines if len(line.text) > 30]
-    if not long:
+    words = [line.bbox for line in lines if sum(map(str.isalpha, line.text)) >= MIN_WORDS_LETTERS]
+    if not words:
         return lines
-    left, right = min(box.x0 for box in long), max(box.x1 for box in long)
+    left, right = min(box.x0 for box in words), max(box.x1 for box in words)
     return [
         line
         for line in lines
