@@ -26,12 +26,9 @@ OTHER_WORDS = r"(?:algorithms?|alg\s?\.|listings?|pseudocode|exhibit|box)"
 NUMBER = r"(?:[A-Z]{1,2}[.\-–]?\s?)?\d{1,3}(?:\s?[.\-–]\s?\d{1,3})*(?:\s?[a-z](?![A-Za-z]))?|[IVXL]{1,6}(?![A-Za-z])|[A-Z](?:[.\-–]\d+)?(?![A-Za-z])"
 SEPARATOR = r"\s?[:：.．|｜。—–\-)]+(?=\s|$|\D)|\s+|$|(?=[\u2e80-\u9fff])"
 START = re.compile(
-    rf"^\s*\(?(?P<word>(?P<figure>{FIGURE_WORDS})|(?P<table>{TABLE_WORDS})|(?P<other>{OTHER_WORDS}))"
-    rf"[\s\u00a0~]*(?P<number>{NUMBER})(?P<sep>{SEPARATOR})",
-    re.IGNORECASE,
+    rf"^\s*\(?(?P<word>(?i:(?P<figure>{FIGURE_WORDS})|(?P<table>{TABLE_WORDS})|(?P<other>{OTHER_WORDS})))"
+    rf"[\s\u00a0~]*(?P<number>{NUMBER})(?P<sep>{SEPARATOR})"
 )
-# the number must not be matched case-insensitively: "Figure a" or "figure it" are no captions
-NUMBER_EXACT = re.compile(rf"^(?:{NUMBER})$")
 SENTENCE = re.compile(
     r"^(?:and|or|to|in|on|of|for|is|are|was|were|has|have|can|also|we|shows?|showing|illustrates?|presents?|depicts?|"
     r"displays?|plots?|gives?|compares?|reports?|provides?|summari[sz]es|demonstrates?|contains|indicates|reveals|"
@@ -92,7 +89,7 @@ def _starts(page: Page, rows: Sequence[Row], body: float) -> list[_Start]:
     for row in rows:
         text = normalise(row.text)
         match = START.match(text) if row.horizontal and len(text) < 400 else None
-        if match is None or not NUMBER_EXACT.match(match["number"]) or match["word"][0].islower():
+        if match is None or match["word"][0].islower():
             continue
         kind = "figure" if match["figure"] else "table" if match["table"] else "other"
         separator = unicodedata.normalize("NFKC", match["sep"]).strip()[:1]
@@ -184,7 +181,8 @@ def _strength(start: _Start, habit: tuple[str, bool] | None) -> float:
 
 
 def _complete(start: _Start, rows: Sequence[list[Row]], begins: set[int], vocabulary: Vocabulary) -> Caption:
-    lines = _extent(start, rows[start.page_index], begins)
+    # what follows the title of an algorithm is the algorithm
+    lines = [start.row] if start.kind == "other" else _extent(start, rows[start.page_index], begins)
     texts = [row.text for row in lines]
     full = join_lines(texts, vocabulary)
     match = START.match(full)

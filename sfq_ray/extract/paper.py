@@ -25,6 +25,7 @@ from sfq_ray.extract.style import Style, document_style
 from sfq_ray.extract.text import Vocabulary, normalise
 from sfq_ray.geometry import Box, pt_to_px
 
+SYMBOL_FONTS = ("dingbats", "wingdings", "webdings", "marlett")  # their letters are drawings: points of plots, bullets
 KEPT_INK = 0.98  # share of the ink that a second crop must keep
 
 
@@ -159,7 +160,7 @@ def _words(page: Page, crop: crops.Crop) -> list[dict[str, Any]]:
     """The PDF's own text lines inside the crop, boxes in px."""
     words = []
     for line in page.lines:
-        text = normalise(line.text)
+        text = normalise("".join(s.text for s in line.spans if not any(f in s.font.lower() for f in SYMBOL_FONTS)))
         if text and line.bbox.share_inside(crop.bbox) > 0.5:
             words.append(
                 {"text": text, "bbox": _to_px(line.bbox, crop), "size_pt": line.size, "confidence": None,

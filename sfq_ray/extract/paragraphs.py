@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -58,6 +58,12 @@ class Paragraph:
     rows: tuple[Row, ...]
     pages: tuple[int, ...]
     size: float  # pt
+    flush: bool = True  # its first row isn't indented
+
+    @property
+    def unfinished(self) -> bool:
+        """It's prose that stops in the middle of a sentence."""
+        return len(self.rows) > 1 and not TERMINAL.search(self.rows[-1].text.rstrip())
 
     @property
     def page(self) -> int:
@@ -84,7 +90,28 @@ def find_paragraphs(pages: Sequence[Page], zones: Mapping[int, Sequence[Box]]) -
         reader.read(column, body)
         reader.read_notes(column, notes)
     reader.close()
-    return reader.found
+    return _mended(reader.found)
+
+
+def _mended(paragraphs: Sequence[Paragraph]) -> list[Paragraph]:
+    """Paragraphs that small print (stray text of a figure, footnotes) cut in two are put together."""
+    result: list[Paragraph] = []
+    for paragraph in paragraphs:
+        index = len(result) - 1
+        while index >= 0 and result[index].size < FOOTNOTE_SIZE * paragraph.size:
+            index -= 1
+        if 0 <= index < len(result) - 1 and _belongs(result[index], paragraph):
+            first = result[index]
+            rows, pages = (*first.rows, *paragraph.rows), (*first.pages, *paragraph.pages)
+            result[index] = replace(first, rows=rows, pages=pages)
+        else:
+            result.append(paragraph)
+    return result
+
+
+def _belongs(first: Paragraph, rest: Paragraph) -> bool:
+    same = abs(first.size - rest.size) < 0.05 * first.size and first.section == rest.section
+    return same and first.unfinished and rest.flush and not BULLET.match(rest.rows[0].text.strip())
 
 
 @dataclass(frozen=True)
@@ -161,7 +188,11 @@ class _Open:
     last: Row | None = None  # the last whole row; bits of inline formulas below it don't count
 
     def add(self, row: Row, page: int) -> None:
-        bit = self.last is not None and len(row.text) < 20 and 0 <= row.baseline - self.last.baseline < 0.7 * row.size
+        bit = (
+            self.last is not None
+            and len(row.text) < 20
+            and 0 <= row.baseline - self.last.baseline < 0.7 * self.last.size
+        )
         self.last = self.last if bit else row
         self.rows.append(row)
         self.pages.append(page)
@@ -224,7 +255,8 @@ class _Reader:
     def _emit(self, paragraph: _Open) -> None:
         if paragraph.rows and not self.in_references:
             size = max(paragraph.rows, key=lambda row: len(row.text)).size
-            self.found.append(Paragraph(self.section, tuple(paragraph.rows), tuple(paragraph.pages), size))
+            flush = paragraph.x0 < 0.6 * self.style.body
+            self.found.append(Paragraph(self.section, tuple(paragraph.rows), tuple(paragraph.pages), size, flush))
 
     def _begins(self, row: Row, before: Row | None, column: Column) -> bool:
         """True when `row` begins a new paragraph after the open one."""

@@ -24,6 +24,7 @@ RULE_LENGTH = 25.0  # pt
 BACKGROUND_SHARE = 0.85  # of the page: a larger object is the paper, not a figure
 CELL = 2.0  # pt: grid of the cluster search
 CLUSTER_GAP = 10.0  # pt
+MAX_RULES = 200  # a page with more of them is searched for frames no further
 LARGE = 40.0  # pt: pieces with longer sides are pictures or bordered tables
 TABLE_TEXT = 0.12  # share of a bordered table's area that is text
 INK_LEVEL = 245  # grey value: darker is ink
@@ -76,7 +77,7 @@ def cluster(boxes: np.ndarray, frame: Box, gap: float) -> list[Box]:
 def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], style: Style, ink: np.ndarray) -> Canvas:
     """`ink`: grey image of the page at 72 dpi, (height, width) uint8, so that 1 px is 1 pt."""
     boxes, rules, frames = _objects(page)
-    caption_rows = {id(row) for caption in captions for row in caption.rows}
+    caption_rows = {id(row) for caption in captions if caption.kind != "other" for row in caption.rows}
     free = [row for row in rows if id(row) not in caption_rows]
     heads = [row for row in free if is_head(row, page, style)]
     head_ids = {id(row) for row in heads}
@@ -174,8 +175,29 @@ def _objects(page: Page) -> tuple[np.ndarray, list[Box], list[Box]]:
         strong.append(box)
         if graphic.kind == "path" and box.area > 0.01 * page_area:
             frames.append(box)
-    array = np.array(strong, np.float32).reshape(-1, 4)
-    return array, rules, frames
+    frames += _line_frames(rules, [box for box in strong if box.width <= RULE_THICKNESS])
+    return np.array(strong, np.float32).reshape(-1, 4), rules, frames
+
+
+def _line_frames(rules: Sequence[Box], uprights: Sequence[Box]) -> list[Box]:
+    """Frames drawn as lines: two rules of one extent, with upright lines (or a stack of them) at both ends."""
+    frames: list[Box] = []
+    ordered = sorted(rules, key=lambda rule: rule.y0)[:MAX_RULES]
+    for number, top in enumerate(ordered):
+        for bottom in ordered[number + 1 :]:
+            if abs(top.x0 - bottom.x0) > 5 or abs(top.x1 - bottom.x1) > 5 or bottom.y0 - top.y1 < LARGE / 2:
+                continue
+            frame = top.union(bottom)
+            if all(_upright_share(uprights, x, frame) > 0.7 for x in (frame.x0, frame.x1)):
+                frames.append(frame)
+                break
+    return frames
+
+
+def _upright_share(uprights: Sequence[Box], x: float, frame: Box) -> float:
+    """Share of the frame's height along which upright lines stand at `x`."""
+    parts = [box for box in uprights if abs(box.x0 - x) < 4 and box.overlap_y(frame) > 0]
+    return sum(box.overlap_y(frame) for box in parts) / frame.height
 
 
 def _outside_text(boxes: np.ndarray, body: Sequence[Box]) -> np.ndarray:
@@ -262,7 +284,7 @@ def _with_rows(region: Box, texts: Sequence[Row], walls: Sequence[Box], style: S
     """Grown downwards over rows that follow without a gap, as those of a table without rules do."""
     for row in sorted(texts, key=lambda r: r.bbox.y0):
         gap = row.bbox.y0 - region.y1
-        if row.bbox.y1 <= region.y1 or not row.horizontal or (row.bbox.overlap_x(region) <= 0 and gap > 0):
+        if row.bbox.y1 <= region.y1 or not row.horizontal or row.bbox.overlap_x(region) <= 0:
             continue
         if gap > 1.5 * style.size or any(row.bbox.touches(wall, -1) for wall in walls):
             break
