@@ -24,6 +24,7 @@ RULE_LENGTH = 25.0  # pt
 BACKGROUND_SHARE = 0.85  # of the page: a larger object is the paper, not a figure
 CELL = 2.0  # pt: grid of the cluster search
 CLUSTER_GAP = 10.0  # pt
+FRAME_REACH = 40.0  # pt: between a figure caption and its frame
 MAX_RULES = 200  # a page with more of them is searched for frames no further
 LARGE = 40.0  # pt: pieces with longer sides are pictures or bordered tables
 TABLE_TEXT = 0.12  # share of a bordered table's area that is text
@@ -76,7 +77,7 @@ def cluster(boxes: np.ndarray, frame: Box, gap: float) -> list[Box]:
 
 def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], style: Style, ink: np.ndarray) -> Canvas:
     """`ink`: grey image of the page at 72 dpi, (height, width) uint8, so that 1 px is 1 pt."""
-    boxes, rules, frames = _objects(page)
+    boxes, rules, frames, drawn = _objects(page, [c for c in captions if c.kind == "figure"])
     caption_rows = {id(row) for caption in captions if caption.kind != "other" for row in caption.rows}
     free = [row for row in rows if id(row) not in caption_rows]
     heads = [row for row in free if is_head(row, page, style)]
@@ -92,6 +93,8 @@ def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], st
     bottom = min((r.bbox.y0 for r in heads if r.bbox.y0 > middle), default=page.box.y1)
     rules = [rule for rule in rules if top - 2 < rule.y0 < bottom + 2]
     visible = _visible(_outside_text(boxes, body_boxes), rows, ink)
+    if drawn:  # thin pale lines leave no ink at 72 dpi
+        visible = np.vstack([visible, np.array(drawn, np.float32)])
     pictures = _pictures(visible, page, rows)
     tables = _tables(captions, rules, texts, [*body_boxes, *pictures], style)
     return Canvas(
@@ -159,8 +162,9 @@ def _stamp(row: Row, page: Page) -> bool:
     )
 
 
-def _objects(page: Page) -> tuple[np.ndarray, list[Box], list[Box]]:
-    """Painted objects as (n, 4) in pt, rules, and frames (large closed shapes that can hold text)."""
+def _objects(page: Page, captions: Sequence[Caption]) -> tuple[np.ndarray, list[Box], list[Box], list[Box]]:
+    """Painted objects as (n, 4) in pt, rules, frames (large closed shapes that can hold text), and the frames among
+    these that are drawn as single lines, next to a figure caption."""
     strong: list[Box] = []
     rules: list[Box] = []
     frames: list[Box] = []
@@ -175,8 +179,9 @@ def _objects(page: Page) -> tuple[np.ndarray, list[Box], list[Box]]:
         strong.append(box)
         if graphic.kind == "path" and box.area > 0.01 * page_area:
             frames.append(box)
-    frames += _line_frames(rules, [box for box in strong if box.width <= RULE_THICKNESS])
-    return np.array(strong, np.float32).reshape(-1, 4), rules, frames
+    drawn = _line_frames(rules, [box for box in strong if box.width <= RULE_THICKNESS])
+    drawn = [f for f in drawn if any(c.bbox.overlap_x(f) > 0 and -c.bbox.overlap_y(f) < FRAME_REACH for c in captions)]
+    return np.array(strong, np.float32).reshape(-1, 4), rules, frames + drawn, drawn
 
 
 def _line_frames(rules: Sequence[Box], uprights: Sequence[Box]) -> list[Box]:
