@@ -20,13 +20,15 @@ COMPARISON = re.compile(
     r"at most|twice|times)\b|\d\s?[%×]",
     re.IGNORECASE,
 )
-POINTING = frozenset(
-    """a additional all an and are as also at be been below above by can could depicted depicts detail detailed details
-    displayed displays e example examples figure figures fig figs following follows for found from full further g given
-    gives have here how i illustrated illustrates illustration in is it its list listed more next note of on or our
-    overview please plotted plots presented presents provide provided provides reader refer referred report reported
-    reports respectively result results see seen show shown shows summarised summarized that the their them these they
-    this to us visualised visualized was we were which with""".split()
+POINTING = re.compile(
+    r"(?:a|additional|all|an|and|are|as|also|at|be|been|below|above|by|can|could|depicted|depicts|detail|"
+    r"detailed|details|displayed|displays|e|example|examples|figure|figures|fig|figs|following|follows|for|"
+    r"found|from|full|further|g|given|gives|have|here|how|i|illustrated|illustrates|illustration|in|is|it|its|"
+    r"list|listed|more|next|note|of|on|or|our|overview|please|plotted|plots|presented|presents|provide|"
+    r"provided|provides|reader|refer|referred|report|reported|reports|respectively|result|results|see|seen|"
+    r"show|shown|shows|summarised|summarized|that|the|their|them|these|they|this|to|us|visualised|visualized|"
+    r"was|we|were|which|with)",
+    re.IGNORECASE,
 )
 MIN_CLAIM_WORDS = 4  # content words beside the reference; a sentence with fewer only points
 WORD = re.compile(r"[^\W\d_]+")
@@ -66,8 +68,8 @@ def _without(text: str, begin: int, stop: int, spans: Sequence[tuple[int, int]])
 
 
 def _kind(sentence: str) -> str:
-    words = [word.lower() for word in WORD.findall(sentence)]
-    content = sum(len(word) / 2 if word[0] >= "\u2e80" else 1 for word in words if word not in POINTING)
+    words = WORD.findall(sentence)
+    content = sum(len(word) / 2 if word[0] >= "\u2e80" else 1 for word in words if not POINTING.fullmatch(word))
     if content < MIN_CLAIM_WORDS:
         return "pointer"
     return "comparative" if COMPARISON.search(sentence) else "descriptive"

@@ -7,46 +7,36 @@ their own. Running heads, page numbers, line numbers, rotated text and the refer
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 
 from sfq_ray.extract.document import Page
+from sfq_ray.extract.headings import (
+    BULLET,
+    FOOTNOTE_SIZE,
+    MAX_HEADING_ROWS,
+    NAMED_HEADING,
+    NUMBERED,
+    REFERENCES,
+    TITLE_SIZE,
+    BodyStyle,
+    body_style,
+    is_display,
+    is_heading,
+    is_second_row,
+    largest_size,
+)
 from sfq_ray.extract.reading import Column, reading_order
-from sfq_ray.extract.rows import Row, body_size
+from sfq_ray.extract.rows import Row
 from sfq_ray.extract.text import Vocabulary, join_with_starts, normalise
 from sfq_ray.geometry import Box
 
-FOOTNOTE_SIZE = 0.93  # of the body size
-NAMED_HEADING = re.compile(
-    r"(?:abstract|introduction|related works?|background|methods?|materials and methods|experiments?|evaluation|"
-    r"results(?: and discussion)?|discussion|conclusions?|limitations|acknowledge?ments?|appendix|appendices|"
-    r"supplementary materials?|r[ée]sum[ée]|zusammenfassung|摘要|要旨)\W*",
-    re.IGNORECASE,
-)
-REFERENCES = re.compile(
-    r"(?:[\dIVX]+\.?\s+)?(?:references|bibliography|literature cited|r[ée]f[ée]rences|bibliographie|literatur(?:verzeichnis)?|"
-    r"referencias|bibliograf[ií]a|список литературы|литература|参考文献|참고문헌)\W*",
-    re.IGNORECASE,
-)
-NUMBERED = re.compile(
-    r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.|§\s?\d+|(?:[Aa]ppendix|APPENDIX)\s+[A-Z][:.]?)\s+[^\Wa-z_]"
-)
-BULLET = re.compile(r"(?:[•◦▪●■‣∙·►▶➤✓⋆*]|[–—]\s)\s*")
 ITEM = re.compile(r"(?:\(?(?:\d{1,2}|[a-z]|[ivx]{1,4}|[A-Z]\d?)\)|(?:\d{1,2}|[A-Z]\d{1,2})[.:])\s+\S")
 TERMINAL = re.compile(r"[.!?:;。！？：][\"'”’)\]\d]*$")
-WORD = re.compile(r"[^\W\d_]{3,}")
-MAX_HEADING_CHARS = 120
-MAX_HEADING_ROWS = 3
-TITLE_SIZE = 1.28  # of the body size: the title of the paper and what stands below it are no section
 MIN_TABLE_ROWS = 3
 SLACK = 0.6  # em: a justified line that ends so far from the margin is the last of its paragraph
-SANS_FONT = re.compile(r"helvet|arial|sans|nimbussan|biolinum|calibri|gothic|verdana|roboto", re.IGNORECASE)
-MATH_FONT = re.compile(
-    r"(?:cm|lm)(?:mi|sy|ex|mathi|maths)|math|msam|msbm|eufm|rsfs|symbol|esint|txsy|mtmi|mtsy", re.IGNORECASE
-)
 RUNNING_ON_CHARS = 8  # a row with fewer letters says nothing about the font size of its text
 
 
@@ -83,7 +73,7 @@ class Paragraph:
 def find_paragraphs(pages: Sequence[Page], zones: Mapping[int, Sequence[Box]]) -> list[Paragraph]:
     """Paragraphs of the document outside `zones` (boxes per page number) and outside the reference list."""
     columns = list(reading_order(pages, zones))
-    style = _style(pages, columns)
+    style = body_style(pages, columns)
     reader = _Reader(style)
     for column in columns:
         body, notes = _split_notes(_without_tables(column.rows), style)
@@ -114,37 +104,6 @@ def _belongs(first: Paragraph, rest: Paragraph) -> bool:
     return same and first.unfinished and rest.flush and not BULLET.match(rest.rows[0].text.strip())
 
 
-@dataclass(frozen=True)
-class _Style:
-    """How the document is set: body size, distance of baselines, and whether lines end at the right margin."""
-
-    body: float
-    leading: float
-    justified: bool
-    font: str
-
-
-def _style(pages: Sequence[Page], columns: Sequence[Column]) -> _Style:
-    body = body_size(pages)
-    steps = Counter[float]()
-    fonts = Counter[str]()
-    at_margin = rows = 0
-    for column in columns:
-        for before, row in pairwise(column.rows):
-            if abs(row.size - body) < 0.6 and abs(before.size - body) < 0.6 and len(row.text) > 20:
-                steps[round(2 * (row.baseline - before.baseline)) / 2] += 1
-                rows += 1
-                fonts[row.lines[0].font] += 1
-                at_margin += column.right - before.bbox.x1 < 0.5 * body
-    leading = max(steps, key=lambda step: (steps[step], -step)) if steps else 1.2 * body
-    return _Style(
-        body,
-        leading if leading > 0.8 * body else 1.2 * body,
-        at_margin > 0.55 * rows,
-        max(fonts, key=lambda f: (fonts[f], f), default=""),
-    )
-
-
 def _without_tables(rows: Sequence[Row]) -> list[Row]:
     """The rows without runs of rows that are set in cells, and short rows amid or at the head of these."""
     cells = [_in_cells(row) for row in rows]
@@ -167,7 +126,7 @@ def _in_cells(row: Row) -> bool:
     return gaps >= 2
 
 
-def _split_notes(rows: list[Row], style: _Style) -> tuple[list[Row], list[Row]]:
+def _split_notes(rows: list[Row], style: BodyStyle) -> tuple[list[Row], list[Row]]:
     """The rows of the body, and those of the footnotes: smaller rows that end a column."""
     cut = len(rows)
     while cut > 0 and rows[cut - 1].size < FOOTNOTE_SIZE * style.body:
@@ -201,7 +160,7 @@ class _Open:
 class _Reader:
     """Walks the rows in reading order and cuts them into paragraphs and headings."""
 
-    def __init__(self, style: _Style) -> None:
+    def __init__(self, style: BodyStyle) -> None:
         self.style = style
         self.found: list[Paragraph] = []
         self.section: str | None = None
@@ -213,9 +172,9 @@ class _Reader:
     def read(self, column: Column, rows: Sequence[Row]) -> None:
         for index, row in enumerate(rows):
             before, after = rows[index - 1] if index else None, rows[index + 1 : index + 1 + MAX_HEADING_ROWS]
-            if before is not None and before is self.heading and _second_row(row, before):
+            if before is not None and before is self.heading and is_second_row(row, before):
                 self._add_heading(row, f"{self.section or ''} {row.text}")
-            elif _is_heading(row, before, after, column, self.style):
+            elif is_heading(row, before, after, column, self.style):
                 self._add_heading(row, row.text)
             else:
                 self._add_text(row, before, column)
@@ -235,7 +194,7 @@ class _Reader:
         text = normalise(text)
         self.heading = row
         self.in_references = bool(REFERENCES.fullmatch(text))
-        title = self.section is None and _largest(row) > TITLE_SIZE * self.style.body and not NUMBERED.match(text)
+        title = self.section is None and largest_size(row) > TITLE_SIZE * self.style.body and not NUMBERED.match(text)
         self.section = None if title and not NAMED_HEADING.fullmatch(text) else text
 
     def read_notes(self, column: Column, rows: Sequence[Row]) -> None:
@@ -307,22 +266,6 @@ def _letters(row: Row) -> bool:
     return sum(map(str.isalpha, row.text[:40])) >= RUNNING_ON_CHARS
 
 
-def is_display(row: Row) -> bool:
-    """The row is of a display equation: next to no words outside of mathematical type."""
-    text = row.text
-    if len(text) > 120:
-        return False
-    enough = 0.3 * (len(text) - text.count(" "))
-    if not any(_mathematical(span.font) for span in row.spans):
-        return sum(map(len, WORD.findall(text))) < enough
-    return sum(len(w) for s in row.spans if not _mathematical(s.font) for w in WORD.findall(s.text)) < enough
-
-
-@lru_cache(maxsize=1024)
-def _mathematical(font: str) -> bool:
-    return MATH_FONT.search(font) is not None
-
-
 def _marked(row: Row) -> bool:
     """Begins with a raised, smaller mark or a sign such as *."""
     first = row.spans[0]
@@ -333,59 +276,3 @@ def _run_in(row: Row) -> bool:
     """Begins with a bold (or italic) title and goes on in plain type."""
     spans = [span for span in row.spans if span.text.strip()]
     return len(spans) > 1 and spans[0].bold and not spans[-1].bold and len(spans[0].text.strip()) > 3
-
-
-def _is_heading(row: Row, before: Row | None, after: Sequence[Row], column: Column, style: _Style) -> bool:
-    """The row stands out in type and, unless numbered, in space; it's short, and no sentence that goes on."""
-    text = row.text.strip()
-    if len(text) > MAX_HEADING_CHARS or not WORD.search(text) or is_display(row) or text[0].islower():
-        return False
-    if REFERENCES.fullmatch(text) or (NAMED_HEADING.fullmatch(text) and text[0].isupper()):
-        return True
-    numbered = NUMBERED.match(text) is not None
-    apart = before is None or row.baseline - before.baseline > 1.25 * style.leading
-    sentence = text[-1] in ",;:" or (text[-1] == "." and not numbered)
-    if sentence or not (apart or numbered) or BULLET.match(text) or _goes_on(row, after):
-        return False
-    size = _largest(row)
-    if size > 1.08 * style.body:
-        return True
-    spans = [span for span in row.spans if WORD.search(span.text)]
-    if size > 0.85 * style.body and all(span.bold or _sans(span.font) != _sans(style.font) for span in spans):
-        return True
-    narrow = row.bbox.width < 0.85 * (column.right - column.left)
-    if size < FOOTNOTE_SIZE * style.body or not (numbered and apart and narrow) or text.rstrip(".")[-1] in ".!?":
-        return False
-    return text.upper() == text or all(span.italic for span in spans)
-
-
-def _largest(row: Row) -> float:
-    """Font size of most of the row; of its capitals, where the rest is small capitals. pt"""
-    if row.text.upper() != row.text:
-        return row.size
-    return max((span.size for span in row.spans if any(map(str.isalpha, span.text))), default=row.size)
-
-
-@lru_cache(maxsize=1024)
-def _sans(font: str) -> bool:
-    return SANS_FONT.search(font) is not None
-
-
-def _goes_on(row: Row, after: Sequence[Row]) -> bool:
-    """What follows is set like the row: a title run in to its paragraph, or a whole paragraph in that type."""
-    close = [
-        below.spans[0].font == row.spans[-1].font and below.baseline - above.baseline < 1.4 * row.size
-        for above, below in pairwise([row, *after])
-    ]
-    if not close or not close[0]:
-        return False
-    run_in = after[0].spans[-1].font != after[0].spans[0].font and not NUMBERED.match(after[0].text.strip())
-    return run_in or (len(close) == MAX_HEADING_ROWS and all(close))
-
-
-def _second_row(row: Row, heading: Row) -> bool:
-    """The row goes on a heading: all of it in the same type, close below."""
-    same = abs(_largest(row) - _largest(heading)) < 0.3 and {span.font for span in row.spans if span.text.strip()} <= {
-        span.font for span in heading.spans
-    }
-    return same and row.baseline - heading.baseline < 1.5 * heading.size and not NUMBERED.match(row.text.strip())

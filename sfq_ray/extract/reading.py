@@ -84,7 +84,7 @@ def _without_margin_numbers(lines: list[Line]) -> list[Line]:
     return [
         line
         for line in lines
-        if left - 2 < line.bbox.x1 and line.bbox.x0 < right + 2 or not line.text.strip().isdigit()
+        if (left - 2 < line.bbox.x1 and line.bbox.x0 < right + 2) or not line.text.strip().isdigit()
     ]
 
 
