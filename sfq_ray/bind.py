@@ -38,7 +38,7 @@ OTHER_WORD = re.compile(
     re.IGNORECASE,
 )
 NO_CITATION = re.compile(  # captions, "[Figure 1 about here]"
-    r"\W*(?:supplementary )?(?:figure|fig\.?|abbildung|abb\.|рис\.|рисунок|[图圖図表]|그림|table|tab\.|algorithm|listing)"
+    r"\W*(?:supplementary )?(?:figure|fig\.?|abbildung|abb\.|рис\.|рисунок|[图圖図表]|그림|table|tab\.|algorithm)"
     r"\s*(?:[A-Z]{0,2}[.\-]?\d+(?:[.\-]\d+)*|[IVX]+)\s*(?:[:|：]|[.。]\s|[—–]\s)"
     r"|\W*(?:insert )?(?:tables?|figures?)\b[^.]{0,40}\b(?:about|around) here\W*$"
     r"|.*(?:\.\s?){6}",  # leaders of a list of figures

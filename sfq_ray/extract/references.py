@@ -201,7 +201,7 @@ def _panels(text: str, end: int) -> tuple[tuple[str, ...], int]:
         last, letter = letters[-1], more["letter"]
         if not 0 < ord(letter) - ord(last) <= PANEL_STEP:
             break
-        letters.extend(_letters(f"{last}{more['join']}{letter}")[1:])
+        letters.extend(_letters(f"{last} {more['join']} {letter}")[1:])
         end = more.end()
     side = SIDE.match(text, end)
     if side:
