@@ -60,7 +60,7 @@ def grey_page(page: pymupdf.Page) -> np.ndarray:
 
 def ink_box(pixels: np.ndarray, padding: int) -> tuple[int, int, int, int] | None:
     """px box around everything that is not white, with `padding` px where there is room; None for a blank image."""
-    ink = pixels.min(axis=2) < INK_LEVEL
+    ink = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY) < INK_LEVEL
     rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
     if len(rows) == 0:
         return None
@@ -73,7 +73,7 @@ def ink_box(pixels: np.ndarray, padding: int) -> tuple[int, int, int, int] | Non
 
 def ink_count(pixels: np.ndarray) -> int:
     """Pixels that are not white."""
-    return int(np.count_nonzero(pixels.min(axis=2) < INK_LEVEL))
+    return int(np.count_nonzero(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY) < INK_LEVEL))
 
 
 def encode_png(pixels: np.ndarray) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import pymupdf
@@ -141,7 +141,7 @@ def read_page(page: pymupdf.Page, limits: Limits) -> Page:
 
     def box(rect: tuple[float, float, float, float]) -> Box:
         if matrix is None:
-            return Box(*(float(v) for v in rect))
+            return Box(*rect)
         turned = pymupdf.Rect(rect) * matrix
         return Box(turned.x0, turned.y0, turned.x1, turned.y1)
 
@@ -174,7 +174,12 @@ def read_page(page: pymupdf.Page, limits: Limits) -> Page:
 
 
 def _bold(span: dict) -> bool:
-    return bool(span["flags"] & BOLD_FLAG) or any(name in span["font"].lower() for name in BOLD_NAMES)
+    return bool(span["flags"] & BOLD_FLAG) or _bold_name(span["font"])
+
+
+@lru_cache(1024)
+def _bold_name(font: str) -> bool:
+    return any(name in font.lower() for name in BOLD_NAMES)
 
 
 def _kind(logged: str) -> str:
