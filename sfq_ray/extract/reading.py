@@ -36,20 +36,29 @@ class Column:
 def reading_order(pages: Sequence[Page], zones: Mapping[int, Sequence[Box]]) -> Iterator[Column]:
     """The columns of all pages in reading order. `zones`: boxes per page number that hold no body text."""
     furniture = _furniture(pages)
-    for page in pages:
-        outside = [box for box in zones.get(page.number, ()) if not box.empty]
-        lines = [
+    bodies = [_body(page, zones.get(page.number, ()), furniture) for page in pages]
+    gutters = [_gutter(lines) for lines in bodies]
+    usual = _usual(gutters)
+    for page, lines, gutter in zip(pages, bodies, gutters, strict=True):
+        if gutter is None and usual is not None and _fits(lines, usual):
+            gutter = usual
+        for column in _columns(lines, gutter):
+            yield Column(page.number, tuple(_rows(column.lines)), column.left, column.right)
+
+
+def _body(page: Page, outside: Sequence[Box], furniture: set[int]) -> list[Line]:
+    """The lines of the page's body text."""
+    zones = [box for box in outside if not box.empty]
+    return _without_margin_numbers(
+        [
             line
             for line in text_lines(page)
             if line.horizontal
             and id(line) not in furniture
             and line.bbox.overlap_y(page.box) > 0
-            and not any(_inside(line.bbox, box) for box in outside)
+            and not any(_inside(line.bbox, box) for box in zones)
         ]
-        for column in _columns(_without_margin_numbers(lines)):
-            rows = tuple(_rows(column.lines))
-            if rows:
-                yield Column(page.number, rows, column.left, column.right)
+    )
 
 
 def _inside(line: Box, zone: Box) -> bool:
@@ -58,7 +67,7 @@ def _inside(line: Box, zone: Box) -> bool:
 
 def _furniture(pages: Sequence[Page]) -> set[int]:
     """Ids of the lines that are running heads or feet (the same on several pages but for digits) or page numbers."""
-    seen: dict[tuple[str, int], list[Line]] = {}
+    seen: dict[tuple[str, int], list[tuple[int, Line]]] = {}
     found: set[int] = set()
     for page in pages:
         for line in page.lines:
@@ -68,10 +77,10 @@ def _furniture(pages: Sequence[Page]) -> set[int]:
             text = line.text.strip()
             if depth < NUMBER_MARGIN and PAGE_NUMBER.fullmatch(text):
                 found.add(id(line))
-            seen.setdefault((DIGITS.sub("#", text), round(line.bbox.y0 / 4)), []).append(line)
+            seen.setdefault((DIGITS.sub("#", text), round(line.bbox.y0 / 4)), []).append((page.number, line))
     for same in seen.values():
-        if len(same) > 1:
-            found.update(id(line) for line in same)
+        if len({number for number, _ in same}) > 1:
+            found.update(id(line) for _, line in same)
     return found
 
 
@@ -95,9 +104,8 @@ class _Lines:
     right: float
 
 
-def _columns(lines: list[Line]) -> list[_Lines]:
+def _columns(lines: list[Line], gutter: float | None) -> list[_Lines]:
     """The lines split at the gutter; lines across it divide the page into bands that are read one after the other."""
-    gutter = _gutter(lines)
     if gutter is None:
         return [_with_edges(lines, lines)] if lines else []
     sides: tuple[list[Line], list[Line], list[Line]] = ([], [], [])
@@ -125,7 +133,8 @@ def _columns(lines: list[Line]) -> list[_Lines]:
 def _halves(lines: list[Line], side: list[Line]) -> list[_Lines]:
     """One side of the page: a column, or on wide pages several."""
     wide = side and max(line.bbox.x1 for line in side) - min(line.bbox.x0 for line in side) > 4 * MIN_COLUMN_PT
-    return _columns(list(lines)) if wide and _gutter(lines) is not None else [_with_edges(lines, side)]
+    gutter = _gutter(lines) if wide else None
+    return _columns(list(lines), gutter) if gutter is not None else [_with_edges(lines, side)]
 
 
 def _side(box: Box, gutter: float) -> int:
@@ -171,6 +180,19 @@ def _two_columns(lines: Sequence[Line], gutter: float, x0: float, x1: float) -> 
         return False
     shared = min(max(b.y1 for b in side) for side in full) - max(min(b.y0 for b in side) for side in full)
     return shared > 0 and across < len(full[0]) + len(full[1])
+
+
+def _usual(gutters: Sequence[float | None]) -> float | None:
+    """The gutter that many pages share, for pages with too little text to show it."""
+    places = Counter(round(gutter / 6) for gutter in gutters if gutter is not None)
+    place = max(places, key=lambda place: (places[place], place), default=None)
+    return None if place is None or places[place] < 0.3 * len(gutters) else 6.0 * place
+
+
+def _fits(lines: Sequence[Line], gutter: float) -> bool:
+    """Both sides of the gutter have text, and little crosses it."""
+    sides = Counter(_side(line.bbox, gutter) for line in lines)
+    return min(sides[0], sides[1]) > 0 and sides[ACROSS] < 0.3 * (sides[0] + sides[1])
 
 
 def _with_edges(lines: list[Line], like: Sequence[Line]) -> _Lines:
