@@ -1,0 +1,50 @@
+"""Backends: where a request becomes a reply. The narrow waist that every judge goes through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sfq_ray.judge.calls import Request
+
+BACKENDS: dict[str, str] = {"rules": "sfq_ray.judge.backends.rules:RulesBackend"}
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens as the backend counted them; None where it does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply as it came. latency_s: seconds on the wire, None for backends inside the process."""
+
+    text: str
+    finish_reason: str
+    usage: Usage | None = None
+    latency_s: float | None = None
+
+
+class Backend(Protocol):
+    name: str
+    model: str
+    reads_measurements: bool  # True for a backend without eyes: it is given measurements of the image instead
+
+    async def complete(self, request: Request) -> Reply:
+        """Raises judge.errors.CallError."""
+        ...
+
+
+def load_backend(name: str) -> Backend:
+    """The backend registered as `name`. Raises KeyError naming the known ones."""
+    if name not in BACKENDS:
+        raise KeyError(f"judge backend {name!r} is unknown; known: {', '.join(sorted(BACKENDS))}")
+    module, attribute = BACKENDS[name].split(":")
+    return getattr(import_module(module), attribute)()

@@ -1,0 +1,33 @@
+"""Why a model call gave no judgement. The class name of a failure is what stands in calls/ and scores/."""
+
+from __future__ import annotations
+
+FAILURES: dict[str, bool] = {
+    # class: True where it is permanent, so that the same request is not paid for again
+    "empty": True,
+    "truncated": True,
+    "whitespace_loop": True,
+    "refusal": True,
+    "invalid_json": True,
+    "schema_violation": True,
+    "image_rejected": True,
+    "bad_request": True,
+    "rate_limited": False,
+    "timeout": False,
+    "engine_dead": False,
+    "auth": False,
+}
+
+
+class CallError(Exception):
+    """A call failed with a class of FAILURES; the text says what the provider or the check said, without secrets."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        if kind not in FAILURES:
+            raise KeyError(f"{kind!r} is no failure class")
+        super().__init__(message)
+        self.kind = kind
+
+    @property
+    def permanent(self) -> bool:
+        return FAILURES[self.kind]
