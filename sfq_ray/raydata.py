@@ -54,7 +54,7 @@ class _Actor:
 
 @contextmanager
 def session(workers: int | None) -> Iterator[int]:
-    """A running Ray: the one that is there (RAY_ADDRESS, or the job's), or a local one. Yields the number of workers."""
+    """A running Ray, the job's own or a local one. Yields the number of workers."""
     started = not ray.is_initialized()
     if started:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

@@ -71,16 +71,7 @@ class Store:
         schema = TABLES[table]
         if rows.schema != schema:
             rows = rows.cast(schema)
-        path = self.path(table, part)
-        hidden = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            pq.write_table(rows, hidden, compression="zstd", row_group_size=ROW_GROUP)
-            _sync(hidden)
-            os.replace(hidden, path)
-            _sync(path.parent)
-        except OSError as error:
-            hidden.unlink(missing_ok=True)
-            raise disk_error(path, error) from error
+        write_parquet(rows, self.path(table, part))
 
     def remove(self, table: str, part: str) -> None:
         self.path(table, part).unlink(missing_ok=True)
@@ -105,6 +96,19 @@ class Store:
             os.replace(hidden, path)
         except OSError as error:
             raise disk_error(path, error) from error
+
+
+def write_parquet(rows: pa.Table, path: Path) -> None:
+    """Writes, syncs and renames, so that the file is there whole or not at all. Raises FatalError."""
+    hidden = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        pq.write_table(rows, hidden, compression="zstd", row_group_size=ROW_GROUP)
+        _sync(hidden)
+        os.replace(hidden, path)
+        _sync(path.parent)
+    except OSError as error:
+        hidden.unlink(missing_ok=True)
+        raise disk_error(path, error) from error
 
 
 def disk_error(path: Path, error: OSError) -> FatalError:

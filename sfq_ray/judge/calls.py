@@ -1,10 +1,10 @@
 """The calls of the three protocols. What a call may see is fixed by its constructor, and nothing else reaches it.
 
-    direct_call    image, caption, citing snippets, metadata
-    sidecar_call   the same and the OCR/CV features
-    vision_call    image and features; neither caption nor citing text
-    language_call  caption, citing snippets, metadata; neither pixels nor features
-    fusion_call    the two evidence reports
+direct_call    image, caption, citing snippets, metadata
+sidecar_call   the same and the OCR/CV features
+vision_call    image and features; neither caption nor citing text
+language_call  caption, citing snippets, metadata; neither pixels nor features
+fusion_call    the two evidence reports
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfq_ray.config import Judge
-from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.payload import snippets
 from sfq_ray.judge.rendering import prompt_hash, render
+
+from sfq_ray.config import Judge
+from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.schemas import REPLIES, LanguageReply, VisionReply
 from sfq_ray.rubric import DIMENSIONS, Dimension, gates
 from sfq_ray.tables import FEATURE_FIELDS

@@ -1,0 +1,137 @@
+"""The ledger: every reply is on disk before it is used, and a request that has an answer is not made again.
+
+    OUT/calls/part-00000.parquet             the calls of one part of figures/, sorted by request_id
+    OUT/calls/_open/part-00000-<uuid>.jsonl  replies since then, one writer each, appended and synced
+
+A part of the ledger goes with a part of figures/, so a worker holds one part's calls in memory and no more. Segments
+need no locks: each has one writer. Replies and permanent failures are remembered, passing failures are not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sfq_ray.judge.rendering import prompt_hash
+
+from sfq_ray.errors import FatalError
+from sfq_ray.judge.backends import Backend, Reply, Usage
+from sfq_ray.judge.calls import Request, request_id
+from sfq_ray.judge.errors import FAILURES, CallError
+from sfq_ray.store import disk_error, write_parquet
+from sfq_ray.tables import CALLS, table_from_rows
+
+
+class Ledger:
+    """The calls made for one part of figures/. `offline`: nothing is called, a missing reply is a FatalError."""
+
+    def __init__(self, calls: Path, part: str, offline: bool = False) -> None:
+        self._final = calls / f"{part}.parquet"
+        self._open = calls / "_open"
+        self._part = part
+        self._offline = offline
+        self._records: dict[str, dict[str, Any]] = {}
+        self._running: dict[str, asyncio.Future[Reply]] = {}
+        self._segment: IO[bytes] | None = None
+        self._read_segments: list[Path] = []
+        self.made = 0
+        self._load()
+
+    async def ask(self, backend: Backend, request: Request) -> tuple[str, Reply]:
+        """(request_id, reply): from the ledger, from an equal call under way, or from the backend.
+
+        Raises CallError with the class of the failure, FatalError where the backend cannot be used at all.
+        """
+        key = request_id(backend, request)
+        if key in self._records:
+            return key, _answer(self._records[key])
+        if self._offline:
+            raise FatalError(f"{self._final}: no reply for request {key[:12]} ({request.stage}, {request.figure_id})")
+        if key not in self._running:
+            self._running[key] = asyncio.ensure_future(self._call(key, backend, request))
+        return key, await asyncio.shield(self._running[key])
+
+    async def _call(self, key: str, backend: Backend, request: Request) -> Reply:
+        record: dict[str, Any] = {
+            "request_id": key, "figure_id": request.figure_id, "stage": request.stage, "backend": backend.name,
+            "model": backend.model, "prompt_hash": prompt_hash(request.stage), "image_sha256": request.image_sha256,
+            "attempt": request.attempt,
+        }  # fmt: skip
+        self.made += 1
+        try:
+            reply = await backend.complete(request)
+        except CallError as error:
+            if error.kind == "auth":
+                raise FatalError(f"backend {backend.name}: {error}; check the key and run the command again") from None
+            if error.permanent:
+                self._append(record | {"error": error.kind, "message": str(error)})
+            raise
+        finally:
+            self._running.pop(key, None)
+        usage = None if reply.usage is None else vars(reply.usage)
+        self._append(
+            record
+            | {"text": reply.text, "finish_reason": reply.finish_reason, "usage": usage, "latency_s": reply.latency_s}
+        )
+        return reply
+
+    def close(self) -> None:
+        """Merges the open segments into the part's Parquet file and removes those it has read or written."""
+        written = None
+        if self._segment is not None:
+            written = Path(self._segment.name)
+            self._segment.close()
+            self._segment = None
+        segments = self._read_segments + ([written] if written is not None else [])
+        if not segments and self._final.exists():
+            return
+        ordered = [self._records[key] for key in sorted(self._records)]
+        write_parquet(table_from_rows(ordered, CALLS), self._final)
+        for segment in segments:
+            segment.unlink(missing_ok=True)
+
+    def _append(self, record: dict[str, Any]) -> None:
+        """On disk first, then in memory."""
+        try:
+            if self._segment is None:
+                self._open.mkdir(parents=True, exist_ok=True)
+                self._segment = (self._open / f"{self._part}-{uuid.uuid4().hex}.jsonl").open("ab")
+            self._segment.write(json.dumps(record).encode() + b"\n")
+            self._segment.flush()
+            os.fsync(self._segment.fileno())
+        except OSError as error:
+            raise disk_error(self._open, error) from error
+        self._records[record["request_id"]] = record
+
+    def _load(self) -> None:
+        if self._final.exists():
+            try:
+                table = pq.read_table(self._final)
+            except pa.ArrowException as error:
+                raise FatalError(f"{self._final}: damaged ({error}); restore it, it holds paid replies") from error
+            self._records = {row["request_id"]: row for row in table.to_pylist()}
+        for segment in sorted(self._open.glob(f"{self._part}-*.jsonl")):
+            self._read_segments.append(segment)
+            for line in segment.read_bytes().split(b"\n"):
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    continue  # the torn last line of a killed writer: that reply was never used
+                if isinstance(record, dict) and record.get("request_id"):
+                    self._records.setdefault(record["request_id"], record)
+
+
+def _answer(record: dict[str, Any]) -> Reply:
+    error = record.get("error")
+    if error is not None:
+        raise CallError(error if error in FAILURES else "bad_request", record.get("message") or "remembered failure")
+    usage = record.get("usage")
+    return Reply(
+        record["text"], record["finish_reason"], None if usage is None else Usage(**usage), record["latency_s"]
+    )
