@@ -31,6 +31,7 @@ NUMBERED = re.compile(
 BULLET = re.compile(r"(?:[•◦▪●■‣∙·►▶➤✓⋆*]|[–—]\s)\s*")
 WORD = re.compile(r"[^\W\d_]{3,}")
 MAX_HEADING_CHARS = 120
+MAX_HEADING_GAP = 2.5  # em, as between number and title
 MAX_HEADING_ROWS = 3
 TITLE_SIZE = 1.28  # of the body size: the title of the paper and what stands below it are no section
 SANS_FONT = re.compile(r"helvet|arial|sans|nimbussan|biolinum|calibri|gothic|verdana|roboto", re.IGNORECASE)
@@ -76,6 +77,8 @@ def is_heading(row: Row, before: Row | None, after: Sequence[Row], column: Colum
     text = row.text.strip()
     if len(text) > MAX_HEADING_CHARS or not WORD.search(text) or is_display(row) or text[0].islower():
         return False
+    if any(following.bbox.x0 - line.bbox.x1 > MAX_HEADING_GAP * row.size for line, following in pairwise(row.lines)):
+        return False  # cells of a table
     if REFERENCES.fullmatch(text) or (NAMED_HEADING.fullmatch(text) and text[0].isupper()):
         return True
     numbered = NUMBERED.match(text) is not None

@@ -36,6 +36,8 @@ from sfq_ray.geometry import Box
 ITEM = re.compile(r"(?:\(?(?:\d{1,2}|[a-z]|[ivx]{1,4}|[A-Z]\d?)\)|(?:\d{1,2}|[A-Z]\d{1,2})[.:])\s+\S")
 TERMINAL = re.compile(r"[.!?:;。！？：][\"'”’)\]\d]*$")
 MIN_TABLE_ROWS = 3
+CELL_GAP = 1.6  # em, between the cells of a table; stretched text has hardly two such gaps in a row
+NARROW_CELL_GAP = 0.9  # em; nor three such
 SLACK = 0.6  # em: a justified line that ends so far from the margin is the last of its paragraph
 RUNNING_ON_CHARS = 8  # a row with fewer letters says nothing about the font size of its text
 
@@ -106,12 +108,13 @@ def _belongs(first: Paragraph, rest: Paragraph) -> bool:
 
 def _without_tables(rows: Sequence[Row]) -> list[Row]:
     """The rows without runs of rows that are set in cells, and short rows amid or at the head of these."""
-    cells = [_in_cells(row) for row in rows]
+    cells = [_gaps(row, CELL_GAP) >= 2 or _gaps(row, NARROW_CELL_GAP) >= 3 for row in rows]
     for index in range(1, len(rows) - 1):
         cells[index] = cells[index] or (cells[index - 1] and cells[index + 1])
     for index in range(len(rows) - 2, -1, -1):
         near = rows[index + 1].baseline - rows[index].baseline < 2.5 * rows[index].size
-        title = len(rows[index].text) < 30 and not TERMINAL.search(rows[index].text.rstrip())
+        short = len(rows[index].text) < 30 or _gaps(rows[index], NARROW_CELL_GAP) >= 1
+        title = short and not TERMINAL.search(rows[index].text.rstrip())
         cells[index] = cells[index] or (all(cells[index + 1 : index + 3]) and near and title)
     return [
         row
@@ -120,10 +123,9 @@ def _without_tables(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _in_cells(row: Row) -> bool:
-    """Several wide gaps, as no justified text has."""
-    gaps = sum(after.bbox.x0 - before.bbox.x1 > 1.6 * row.size for before, after in pairwise(row.lines))
-    return gaps >= 2
+def _gaps(row: Row, least: float) -> int:
+    """Gaps of at least so many em in the row; justified text has none that are wide."""
+    return sum(after.bbox.x0 - before.bbox.x1 > least * row.size for before, after in pairwise(row.lines))
 
 
 def _split_notes(rows: list[Row], style: BodyStyle) -> tuple[list[Row], list[Row]]:
