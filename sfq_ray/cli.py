@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,21 +49,23 @@ def run(
     protocols: Protocols = None,
 ) -> None:  # fmt: skip
     """Extract, judge and report in one go."""
-    from sfq_ray import pipelines
+    with _clear_errors():
+        from sfq_ray import pipelines
 
-    settings = _settings(config, ocr=ocr, backend=backend, protocols=protocols)
-    pipelines.run(pdfs, out, settings, workers)
-    _summary(out)
-    typer.echo(f"report: {out / 'report' / 'index.html'}")
+        settings = _settings(config, ocr=ocr, backend=backend, protocols=protocols)
+        pipelines.run(pdfs, out, settings, workers)
+        _summary(out)
+        typer.echo(f"report: {out / 'report' / 'index.html'}")
 
 
 @app.command()
 def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = None, ocr: Ocr = None) -> None:
     """Find figures, captions and citing paragraphs in PDFs: papers/ and figures/."""
-    from sfq_ray import pipelines
+    with _clear_errors():
+        from sfq_ray import pipelines
 
-    pipelines.extract(pdfs, out, _settings(config, ocr=ocr), workers)
-    _summary(out)
+        pipelines.extract(pdfs, out, _settings(config, ocr=ocr), workers)
+        _summary(out)
 
 
 @app.command()
@@ -72,26 +74,42 @@ def judge(
     protocols: Protocols = None,
 ) -> None:  # fmt: skip
     """Score the extracted figures: calls/ and scores/."""
-    from sfq_ray import pipelines
+    with _clear_errors():
+        from sfq_ray import pipelines
 
-    pipelines.judge(out, _settings(config, backend=backend, protocols=protocols), workers)
-    _summary(out)
+        pipelines.judge(out, _settings(config, backend=backend, protocols=protocols), workers)
+        _summary(out)
 
 
 @app.command()
 def report(out: OutArgument) -> None:
     """Write the report of an output directory: report/index.html."""
-    from sfq_ray import pipelines
+    with _clear_errors():
+        from sfq_ray import pipelines
 
-    typer.echo(f"report: {pipelines.report(out)}")
+        typer.echo(f"report: {pipelines.report(out)}")
 
 
 @app.command()
 def settings(config: Config = None) -> None:
     """Print all settings as YAML, ready to be edited and given to --config."""
-    import yaml
+    with _clear_errors():
+        import yaml
 
-    typer.echo(yaml.safe_dump(load(config).model_dump(mode="json"), sort_keys=False), nl=False)
+        typer.echo(yaml.safe_dump(load(config).model_dump(mode="json"), sort_keys=False), nl=False)
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    """An error that the user can mend is one line on stderr; an interrupted job says how to go on."""
+    try:
+        yield
+    except (FatalError, ConfigError) as error:
+        typer.echo(f"sfq: {error}", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo("\nsfq: stopped; run the same command again to continue", err=True)
+        raise typer.Exit(130) from None
 
 
 def _settings(config: Path | None, **options: str | None) -> Settings:
@@ -119,17 +137,5 @@ def _sum_line(name: str, counts: Any, parts: tuple[str, ...]) -> str:
     return f"{name}: {sum(counts.values()):,} = " + " + ".join(f"{counts[part]:,} {part}" for part in parts)
 
 
-def main(command: Callable[..., Any] = app) -> None:
-    """Entry point: an error that the user can mend is one line on stderr and exit code 1."""
-    try:
-        command()
-    except (FatalError, ConfigError) as error:
-        print(f"sfq: {error}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("sfq: stopped; run the same command again to continue", file=sys.stderr)
-        sys.exit(130)
-
-
 if __name__ == "__main__":
-    main()
+    app()

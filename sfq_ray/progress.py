@@ -29,17 +29,20 @@ class Progress:
         self.counts.update(counts)
         now = time.monotonic()
         if self._live:
-            self.stream.write(f"\r\x1b[2K{self.line(now)}")
-            self.stream.flush()
+            self._write(f"\r\x1b[2K{self.line(now)}")
         elif now - self._printed >= LOG_EVERY_S:
             self._printed = now
-            print(self.line(now), file=self.stream, flush=True)
+            self._write(self.line(now) + "\n")
 
     def close(self) -> float:
         """Prints the last line; returns the seconds spent."""
         now = time.monotonic()
-        print(("\r\x1b[2K" if self._live else "") + self.line(now), file=self.stream, flush=True)
+        self._write(("\r\x1b[2K" if self._live else "") + self.line(now) + "\n")
         return now - self.started
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
 
     def line(self, now: float) -> str:
         spent = now - self.started
