@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -120,7 +120,7 @@ class PaperReader:
                 return kind, bytes(buffer[HEADER.size : wanted])
 
 
-def serve(settings: Extract, requests: io.BufferedIOBase, replies: io.BufferedIOBase) -> None:
+def serve(settings: Extract, requests: BinaryIO, replies: BinaryIO) -> None:
     """The child: one JSON request a line, one framed answer each, until the requests end."""
     for line in requests:
         kind, payload = _answer(Path(json.loads(line)["path"]), settings)

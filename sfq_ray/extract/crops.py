@@ -40,8 +40,8 @@ def render(page: pymupdf.Page, box: Box, dpi: int, max_pixels: int) -> Crop:
         pixmap = page.get_pixmap(dpi=int(used), clip=pymupdf.Rect(box), colorspace=pymupdf.csRGB, alpha=False)
     except (RuntimeError, ValueError) as error:
         raise ExtractError("render_failed", f"MuPDF cannot render the region: {error}") from error
-    pixels = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.stride)
-    pixels = pixels[:, : pixmap.width * 3].reshape(pixmap.height, pixmap.width, 3)
+    samples = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.stride)
+    pixels = samples[:, : pixmap.width * 3].reshape(pixmap.height, pixmap.width, 3)
     scale = used / PT_PER_INCH
     ink = ink_box(pixels, round(PADDING_PT * scale))
     if ink is None:

@@ -6,7 +6,7 @@ Reads a file with PyMuPDF and nothing else; runs in the killable child process (
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -188,7 +188,7 @@ def _kind(logged: str) -> str:
     return "shade" if "shade" in logged else "path"
 
 
-def _links(page: pymupdf.Page, box) -> Iterator[Link]:
+def _links(page: pymupdf.Page, box: Callable[..., Box]) -> Iterator[Link]:
     for link in page.get_links():
         if link["kind"] not in (pymupdf.LINK_GOTO, pymupdf.LINK_NAMED):
             continue

@@ -131,7 +131,7 @@ PAPER_RULES = {
 }
 
 
-def _counts(counter: Mapping[tuple[str, ...], int]) -> list[dict[str, Any]]:
+def _counts(counter: Mapping[Any, int]) -> list[dict[str, Any]]:
     return [{"stage": key[0], "rule": key[1], "count": counter[key]} for key in sorted(counter)]
 
 

@@ -50,13 +50,13 @@ def _width(canvas: Canvas, caption: Caption, style: Style) -> tuple[float, float
             left = max(left, other.x1)
         elif other.x0 >= box.x1 - 2:
             right = min(right, other.x0)
-    for other in canvas.captions:
-        if other is caption or other.bbox.overlap_y(box) <= 2:
+    for neighbour in (c.bbox for c in canvas.captions if c is not caption):
+        if neighbour.overlap_y(box) <= 2:
             continue
-        if other.bbox.x1 <= box.x0 + 2:
-            left = max(left, (other.bbox.x1 + box.x0) / 2)
-        elif other.bbox.x0 >= box.x1 - 2:
-            right = min(right, (other.bbox.x0 + box.x1) / 2)
+        if neighbour.x1 <= box.x0 + 2:
+            left = max(left, (neighbour.x1 + box.x0) / 2)
+        elif neighbour.x0 >= box.x1 - 2:
+            right = min(right, (neighbour.x0 + box.x1) / 2)
     return left, right
 
 
