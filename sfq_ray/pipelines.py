@@ -49,8 +49,9 @@ class Totals:
 
 def run(paths: Sequence[str], out: Path, settings: Settings, workers: int | None = None) -> Totals:
     """The whole chain: extract, judge, report."""
-    extract(paths, out, settings, workers)
-    judge(out, settings, workers)
+    with raydata.session(workers):
+        extract(paths, out, settings, workers)
+        judge(out, settings, workers)
     report(out)
     return totals(out)
 

@@ -12,7 +12,7 @@ from sfq_ray.judge.judging import Judging
 from sfq_ray.judge.ledger import Ledger
 from sfq_ray.judge.protocols import PROTOCOLS
 from sfq_ray.rubric import DIMENSIONS
-from tests.judge.scripted import Scripted, figures, good
+from scripted import Scripted, figures, good
 
 ALL = ["VC", "SL", "CC", "CTX", "MR"]
 CALLS_OF = {"direct": 1, "sidecar": 1, "agent": 3}

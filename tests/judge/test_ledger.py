@@ -13,7 +13,7 @@ from sfq_ray.judge.calls import direct_call, figure_of, language_call
 from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.ledger import Ledger
 from sfq_ray.tables import CALLS
-from tests.judge.scripted import Scripted, figures
+from scripted import Scripted, figures
 
 PART = "part-00000"
 

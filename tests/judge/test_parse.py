@@ -10,7 +10,7 @@ from sfq_ray.judge.backends import Reply
 from sfq_ray.judge.errors import FAILURES, CallError
 from sfq_ray.judge.parse import parse
 from sfq_ray.judge.schemas import REPLIES
-from tests.judge.scripted import good
+from scripted import good
 
 ALL = ["VC", "SL", "CC", "CTX", "MR"]
 
