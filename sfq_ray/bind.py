@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from sfq_ray.config import Extract
@@ -37,6 +38,7 @@ OTHER_WORD = re.compile(
     r"[\s~(]*$",
     re.IGNORECASE,
 )
+WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 NO_CITATION = re.compile(  # captions, "[Figure 1 about here]"
     r"\W*(?:supplementary )?(?:figure|fig\.?|abbildung|abb\.|рис\.|рисунок|[图圖図表]|그림|table|tab\.|algorithm)"
     r"\s*(?:[A-Z]{0,2}[.\-]?\d+(?:[.\-]\d+)*|[IVX]+)\s*(?:[:|：]|[.。]\s|[—–]\s)"
@@ -241,11 +243,23 @@ def _on_row(link: Link, row: Row) -> bool:
 
 
 def _text_under(link: Link, row: Row) -> str:
-    """The characters of the row under the link, judged by their share of each span's width."""
-    pieces = []
+    """The part of the row that lies under the link: whole words and marks, each by the most of its width."""
+    text, covered = "", list[tuple[int, int]]()
+    end = row.bbox.x0
     for span in row.spans:
-        width = max(span.bbox.width, 0.01)
-        first = round((link.bbox.x0 + 1 - span.bbox.x0) / width * len(span.text))
-        last = round((link.bbox.x1 - 1 - span.bbox.x0) / width * len(span.text))
-        pieces.append(span.text[max(0, first) : max(0, last)])
-    return "".join(pieces).strip()
+        text += " " if span.bbox.x0 - end > 0.15 * span.size else ""
+        edges = [0.0, *accumulate(_relative_width(char) for char in span.text)]
+        scale = span.bbox.width / (edges[-1] or 1.0)
+        for word in WORD_OR_MARK.finditer(span.text):
+            left, right = (span.bbox.x0 + scale * edges[at] for at in word.span())
+            if min(right, link.bbox.x1) - max(left, link.bbox.x0) >= 0.5 * (right - left):
+                covered.append((len(text) + word.start(), len(text) + word.end()))
+        text, end = text + span.text, span.bbox.x1
+    return text[covered[0][0] : covered[-1][1]] if covered else ""
+
+
+def _relative_width(char: str) -> float:
+    """About how wide a character is in most fonts, em."""
+    if char in " .,;:'’|!()[]fijlt-":
+        return 0.3
+    return 0.8 if char in "mwMW—" else 0.65 if char.isupper() else 0.48

@@ -38,7 +38,7 @@ TERMINAL = re.compile(r"[.!?:;。！？：][\"'”’)\]\d]*$")
 MIN_TABLE_ROWS = 3
 CELL_GAP = 1.6  # em, between the cells of a table; stretched text has hardly two such gaps in a row
 NARROW_CELL_GAP = 0.9  # em; nor three such
-SLACK = 0.6  # em: a justified line that ends so far from the margin is the last of its paragraph
+SLACK = 0.35  # em: a justified line that ends so far from the margin is the last of its paragraph
 RUNNING_ON_CHARS = 8  # a row with fewer letters says nothing about the font size of its text
 
 

@@ -1,5 +1,7 @@
 """Paragraphs and reading order, on pages set line by line."""
 
+import re
+
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -9,10 +11,11 @@ from sfq_ray.extract.text import Vocabulary
 from sfq_ray.geometry import Box
 
 SIZE, LEADING = 10.0, 12.0
-WORDS = (
+WORDS = re.findall(
+    r"\w+",
     "We train every model on the same data and report what it reaches after the last step of the schedule while the "
-    "second run starts from other weights and therefore shows how much of the gap is due to chance in this setting "
-).split()
+    "second run starts from other weights and therefore shows how much of the gap is due to chance in this setting ",
+)
 
 
 def line(text: str, x0: float, y: float, x1: float, size: float = SIZE, font: str = "Body", bold: bool = False) -> Line:
