@@ -20,10 +20,14 @@ from sfq_ray import inputs as given
 from sfq_ray import raydata
 from sfq_ray.config import Settings
 from sfq_ray.errors import RETRYABLE, FatalError
+from sfq_ray.extract.layouts import LAYOUTS
 from sfq_ray.extract.worker import ExtractWorker
+from sfq_ray.features import OCR
+from sfq_ray.judge.backends import BACKENDS
 from sfq_ray.judge.rendering import prompt_hashes
 from sfq_ray.judge.worker import JudgeWorker
 from sfq_ray.progress import Progress
+from sfq_ray.registry import check
 from sfq_ray.report import write_report
 from sfq_ray.store import Store
 
@@ -49,6 +53,7 @@ class Totals:
 
 def run(paths: Sequence[str], out: Path, settings: Settings, workers: int | None = None) -> Totals:
     """The whole chain: extract, judge, report."""
+    check(BACKENDS, settings.judge.backend, "judge.backend")  # before hours of extraction
     with raydata.session(workers):
         extract(paths, out, settings, workers)
         judge(out, settings, workers)
@@ -58,6 +63,8 @@ def run(paths: Sequence[str], out: Path, settings: Settings, workers: int | None
 
 def extract(paths: Sequence[str], out: Path, settings: Settings, workers: int | None = None) -> None:
     """PDFs -> papers/ and figures/."""
+    check(LAYOUTS, settings.extract.layout, "extract.layout")
+    check(OCR, settings.features.ocr, "features.ocr")
     found = given.collect(paths)
     store = Store(out)
     store.prepare()
@@ -89,6 +96,7 @@ def extract(paths: Sequence[str], out: Path, settings: Settings, workers: int | 
 
 def judge(out: Path, settings: Settings, workers: int | None = None) -> None:
     """figures/ -> calls/ and scores/."""
+    check(BACKENDS, settings.judge.backend, "judge.backend")
     store = Store(out)
     parts = store.parts("figures")
     if not parts:

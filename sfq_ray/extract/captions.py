@@ -21,9 +21,16 @@ FIGURE_WORDS = (
     r"(?:supplementary|supplemental|supp\.?|extended\s+data|appendix|online)?\s*"
     r"(?:figures?|figs?\s?\.|fig|figura|figuur|abbildung|abb\s?\.|рисунок|рис\s?\.|图|圖|図|그림|plate|scheme|chart)"
 )
-TABLE_WORDS = r"(?:(?:supplementary|extended\s+data)?\s*(?:tables?|tab\s?\.)|tabelle|tableau|tabla|tabela|таблица|табл\s?\.|表|표)"
+TABLE_WORDS = (
+    r"(?:(?:supplementary|extended\s+data)?\s*(?:tables?|tab\s?\.)|tabelle|tableau|tabla|tabela|"
+    r"таблица|табл\s?\.|表|표)"
+)
 OTHER_WORDS = r"(?:algorithms?|alg\s?\.|listings?|pseudocode|exhibit|box)"
-NUMBER = r"(?:[A-Z]{1,2}[.\-–]?\s?)?\d{1,3}(?:\s?[.\-–]\s?\d{1,3})*(?:\s?[a-z](?![A-Za-z]))?|[IVXL]{1,6}(?![A-Za-z])|[A-Z](?:[.\-–]\d+)?(?![A-Za-z])"
+NUMBER = (
+    r"(?:[A-Z]{1,2}[.\-–]?\s?)?\d{1,3}(?:\s?[.\-–]\s?\d{1,3})*(?:\s?[a-z](?![A-Za-z]))?"  # 3, A.1, S2, 3.1, 3-1, 3a
+    r"|[IVXL]{1,6}(?![A-Za-z])"
+    r"|[A-Z](?:[.\-–]\d+)?(?![A-Za-z])"
+)
 SEPARATOR = r"\s?[:：.．|｜。—–\-)]+(?=\s|$|\D)|\s+|$|(?=[\u2e80-\u9fff])"
 START = re.compile(
     rf"^\s*\(?(?P<word>(?i:(?P<figure>{FIGURE_WORDS})|(?P<table>{TABLE_WORDS})|(?P<other>{OTHER_WORDS})))"

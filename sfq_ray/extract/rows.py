@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from sfq_ray.extract.document import Line, Page, Span
 from sfq_ray.geometry import Box, union_all
@@ -83,7 +84,7 @@ def _is_count(column: Sequence[Line]) -> bool:
     if len(column) < MIN_LINE_NUMBERS:
         return False
     values = [int(line.text.strip()) for line in column]
-    steps = [b - a for a, b in zip(values, values[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(values)]
     return sum(step == 1 for step in steps) >= 0.8 * len(steps)
 
 

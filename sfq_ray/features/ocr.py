@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 import cv2
 import numpy as np
 
-from sfq_ray.config import ConfigError
 from sfq_ray.errors import ExtractError
 from sfq_ray.geometry import PT_PER_INCH, Box
+from sfq_ray.registry import lookup
 
 OCR: dict[str, str] = {
     "rapidocr": "sfq_ray.features.ocr_rapid:RapidOcr",
@@ -59,10 +58,7 @@ class RasterText(NamedTuple):
 
 def load_ocr(name: str) -> OcrBackend:
     """The backend registered as `name`, with its models loaded. Raises ConfigError for an unknown name."""
-    if name not in OCR:
-        raise ConfigError(f"features.ocr: no OCR backend {name!r}; known are {', '.join(OCR)}")
-    module, _, attribute = OCR[name].partition(":")
-    backend: OcrBackend = getattr(import_module(module), attribute)()
+    backend: OcrBackend = lookup(OCR, name, "features.ocr")()
     return backend
 
 

@@ -25,14 +25,11 @@ REASKED = frozenset({"empty", "truncated", "whitespace_loop", "invalid_json", "s
 
 
 class Judging:
-    """One loaded backend that runs all protocols of the settings. Raises FatalError for an unknown backend."""
+    """One loaded backend that runs all protocols of the settings. Raises ConfigError for an unknown backend."""
 
     def __init__(self, settings: Judge, backend: Backend | None = None) -> None:
         self.settings = settings
-        try:
-            self.backend = backend or load_backend(settings.backend)
-        except KeyError as error:
-            raise FatalError(str(error.args[0])) from None
+        self.backend = backend or load_backend(settings.backend)
 
     def judge_part(self, figures: pa.Table, ledger: Ledger) -> pa.Table:
         """scores/ rows of the kept figures, sorted by run, paper and figure."""
@@ -81,10 +78,10 @@ class Judging:
         try:
             judged = await PROTOCOLS[protocol](figure, ask, self.backend)
         except CallError as error:
-            return result | {
-                "status": "failed", "failure": error.kind, "message": str(error), "request_ids": [used[key] for key in sorted(used)]
-            }  # fmt: skip
-        return result | _columns(judged) | {"status": "scored", "request_ids": [used[key] for key in sorted(used)]}
+            outcome = {"status": "failed", "failure": error.kind, "message": str(error)}
+        else:
+            outcome = _columns(judged) | {"status": "scored"}
+        return result | outcome | {"request_ids": [used[key] for key in sorted(used)]}
 
     async def _reply(self, request: Request, figure: Figure, ledger: Ledger, used: dict[tuple[int, int], str]) -> Reply:
         """A valid reply, asked for once more with the problem where the first was invalid. Raises CallError."""

@@ -74,5 +74,5 @@ def test_turned_labels_are_read(rapid):
 
 
 def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(ConfigError, match=r"'tesseract'.*rapidocr, none"):
+    with pytest.raises(ConfigError, match=r"'tesseract'.*none, rapidocr"):
         load_ocr("tesseract")

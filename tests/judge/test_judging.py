@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sfq_ray.config import Judge
+from sfq_ray.config import ConfigError, Judge
 from sfq_ray.errors import FatalError
 from sfq_ray.judge.backends import Reply
 from sfq_ray.judge.errors import CallError
@@ -147,5 +147,5 @@ def test_a_bad_key_stops_the_part(tmp_path):
 
 
 def test_an_unknown_backend_names_the_known_ones():
-    with pytest.raises(FatalError, match="known: rules"):
+    with pytest.raises(ConfigError, match="known: rules"):
         Judging(Judge(backend="oracle"))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 
 from sfq_ray.geometry import Box
+from sfq_ray.registry import lookup
 
 LAYOUTS: dict[str, str] = {"pymupdf": "sfq_ray.extract.layouts.pymupdf:find_blocks"}
 
@@ -27,8 +27,5 @@ class Block:
 
 
 def load_layout(name: str) -> Callable[..., list[Block]]:
-    """The layout function registered as `name`. Raises KeyError with the known names."""
-    if name not in LAYOUTS:
-        raise KeyError(f"layout {name!r} is unknown; known: {', '.join(sorted(LAYOUTS))}")
-    module, attribute = LAYOUTS[name].split(":")
-    return getattr(import_module(module), attribute)
+    """The layout function registered as `name`. Raises ConfigError with the known names."""
+    return lookup(LAYOUTS, name, "extract.layout")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
+
+from sfq_ray.registry import lookup
 
 if TYPE_CHECKING:
     from sfq_ray.judge.calls import Request
@@ -43,8 +44,5 @@ class Backend(Protocol):
 
 
 def load_backend(name: str) -> Backend:
-    """The backend registered as `name`. Raises KeyError naming the known ones."""
-    if name not in BACKENDS:
-        raise KeyError(f"judge backend {name!r} is unknown; known: {', '.join(sorted(BACKENDS))}")
-    module, attribute = BACKENDS[name].split(":")
-    return getattr(import_module(module), attribute)()
+    """The backend registered as `name`. Raises ConfigError naming the known ones."""
+    return lookup(BACKENDS, name, "judge.backend")()
