@@ -26,7 +26,8 @@ from sfq_ray.geometry import Box
 
 def known(truth: dict[str, Any]) -> tuple[list[Target], dict[int, list[Box]]]:
     """Targets, and the boxes of figures and captions per page."""
-    targets, zones = [], {}
+    targets: list[Target] = []
+    zones: dict[int, list[Box]] = {}
     for key, figure in enumerate(truth["figures"]):
         region, caption = _box(figure.get("bbox_body") or figure["bbox"]), _box(figure.get("caption_bbox"))
         targets.append(Target(key, figure["number"], figure["page"], region, figure["page"], caption))
