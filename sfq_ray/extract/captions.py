@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sfq_ray.extract.document import Page
+from sfq_ray.extract.references import normalise_label
 from sfq_ray.extract.rows import Row
 from sfq_ray.extract.text import Vocabulary, join_lines, normalise
 from sfq_ray.geometry import Box, union_all
@@ -56,12 +57,6 @@ class Caption:
     rows: tuple[Row, ...]
     size: float  # pt
     strength: float  # how sure it is that this is a caption
-
-
-def normalise_number(number: str) -> str:
-    """ "３" and "3" are one number, so are "A.1" and "A1"; letters in upper case, panels' letters in lower."""
-    text = unicodedata.normalize("NFKC", number).replace(" ", "").replace("–", "-").strip(".:|()")
-    return re.sub(r"^([A-Za-z]+)[.\-](?=\d)", r"\1", text).upper()
 
 
 def find_captions(
@@ -158,10 +153,10 @@ def _select(starts: list[_Start]) -> list[_Start]:
     kept = [start for start in scored if start.strength > 0]
     best: dict[tuple[str, str], float] = {}
     for start in kept:
-        key = (start.kind, normalise_number(start.match["number"]))
+        key = (start.kind, normalise_label(start.match["number"]))
         best[key] = max(best.get(key, 0.0), start.strength)
     # a weaker start for a number that has a clearly stronger one is a sentence
-    return [s for s in kept if s.strength >= best[(s.kind, normalise_number(s.match["number"]))] - 1.0]
+    return [s for s in kept if s.strength >= best[(s.kind, normalise_label(s.match["number"]))] - 1.0]
 
 
 def _strength(start: _Start, habit: tuple[str, bool] | None) -> float:

@@ -112,6 +112,8 @@ def _sans(font: str) -> bool:
 
 def _goes_on(row: Row, after: Sequence[Row]) -> bool:
     """What follows is set like the row: a title run in to its paragraph, or a whole paragraph in that type."""
+    if after and row.text.isupper() and not after[0].text.isupper():
+        return False
     close = [
         below.spans[0].font == row.spans[-1].font and below.baseline - above.baseline < 1.4 * row.size
         for above, below in pairwise([row, *after])
@@ -124,6 +126,8 @@ def _goes_on(row: Row, after: Sequence[Row]) -> bool:
 
 def is_second_row(row: Row, heading: Row) -> bool:
     """The row goes on a heading: all of it in the same type, close below."""
+    if heading.text.isupper() and not row.text.isupper():
+        return False
     same = abs(largest_size(row) - largest_size(heading)) < 0.3 and {
         span.font for span in row.spans if span.text.strip()
     } <= {span.font for span in heading.spans}

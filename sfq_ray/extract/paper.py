@@ -103,7 +103,7 @@ def _contexts(
         if find.block is not None and find.caption is not None:
             zones.setdefault(find.page, []).append(find.block.bbox)
     targets = [
-        Target(i, f.caption.number, f.page, f.block.bbox if f.block else None, f.caption.page, f.caption.bbox)
+        Target(i, f.caption.label, f.page, f.block.bbox if f.block else None, f.caption.page, f.caption.bbox)
         for i, f in enumerate(finds)
         if f.caption is not None
     ]
