@@ -22,8 +22,9 @@ from sfq_ray.features.descriptors import dominant_color_ratio, sample
 from sfq_ray.geometry import Box
 
 SAME_SIDE = 0.03  # near duplicates have sides and aspect within this share ...
-SAME_INK = 0.90  # ... and ink that coincides to this share: plots on the same axes look alike to a hash
-INK_SIDE_PX = 128
+CELLS = 64  # ... and, since plots on the same axes look alike to a hash, no cell of a 64 x 64 grid
+MAX_CELL_DIFFERENCE = 20.0  # differs by more grey values than scaling and recompression change it
+LABELLED = 5  # text lines: a figure with so many is a sparse plot, not an empty panel
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Candidate:
     number: str | None
     image: np.ndarray
     columns: float  # pt: width of the page's text area
+    text_lines: int = 0  # of the PDF's own text in the figure
     phash: str = ""
     flags: list[str] = field(default_factory=list)
     dropped: tuple[str, str] | None = None  # (stage, rule)
@@ -63,8 +65,8 @@ def aspect(figure: Candidate, limits: Curation) -> bool:
 
 
 def solid(figure: Candidate, limits: Curation) -> bool:
-    """One colour covers nearly everything."""
-    return dominant_color_ratio(sample(figure.image[:, :, ::-1])) > limits.max_dominant_color
+    """One colour covers nearly everything, and no labels tell that this is a plot of thin lines."""
+    return figure.text_lines < LABELLED and dominant_color_ratio(sample(figure.image[:, :, ::-1])) > limits.max_dominant_color
 
 
 HARD_RULES: tuple[tuple[str, Callable[[Candidate, Curation], bool]], ...] = (
@@ -91,21 +93,19 @@ def drop_hard(figures: Sequence[Candidate], limits: Curation) -> None:
 
 
 def near_duplicate(a: Candidate, b: Candidate, limits: Curation) -> bool:
-    """Perceptual hashes within the limit, and, since hashes confuse plots on equal axes, equal shape and ink."""
+    """Perceptual hashes within the limit, equal shape, and grey values that agree all over."""
     if hash_distance(a.phash, b.phash) > limits.max_phash_distance:
         return False
     aspects = [image.shape[1] / image.shape[0] for image in (a.image, b.image)]
     if abs(aspects[0] / aspects[1] - 1) > SAME_SIDE:
         return False
-    inks = [_small_ink(image) for image in (a.image, b.image)]
-    union = np.maximum(*inks).sum()
-    return bool(union > 0 and np.minimum(*inks).sum() >= SAME_INK * union)
+    return bool(np.abs(_cells(a.image) - _cells(b.image)).max() <= MAX_CELL_DIFFERENCE)
 
 
-def _small_ink(image: np.ndarray) -> np.ndarray:
+def _cells(image: np.ndarray) -> np.ndarray:
+    """Mean grey value of each cell of a CELLS x CELLS grid."""
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
-    small = cv2.resize(grey, (INK_SIDE_PX, INK_SIDE_PX), interpolation=cv2.INTER_AREA).astype(np.float32)
-    return 255.0 - small
+    return cv2.resize(grey, (CELLS, CELLS), interpolation=cv2.INTER_AREA).astype(np.float32)
 
 
 # ---- S2: soft flags within a paper

@@ -205,8 +205,9 @@ def _curate(
 def _candidate(row: Mapping[str, Any], style: Style) -> curate.Candidate:
     crop: crops.Crop = row["_crop"]
     return curate.Candidate(
-        row["page"], crop.bbox, row.get("label"), crop.pixels, style.text_right - style.text_left, row["phash"]
-    )
+        row["page"], crop.bbox, row.get("label"), crop.pixels, style.text_right - style.text_left, len(row["words"]),
+        row["phash"],
+    )  # fmt: skip
 
 
 def _crop_again(
