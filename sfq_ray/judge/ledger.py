@@ -18,12 +18,12 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sfq_ray.judge.rendering import prompt_hash
 
 from sfq_ray.errors import FatalError
 from sfq_ray.judge.backends import Backend, Reply, Usage
 from sfq_ray.judge.calls import Request, request_id
 from sfq_ray.judge.errors import FAILURES, CallError
+from sfq_ray.judge.rendering import prompt_hash
 from sfq_ray.store import disk_error, write_parquet
 from sfq_ray.tables import CALLS, table_from_rows
 
@@ -40,6 +40,7 @@ class Ledger:
         self._running: dict[str, asyncio.Future[Reply]] = {}
         self._segment: IO[bytes] | None = None
         self._read_segments: list[Path] = []
+        self._changed = False
         self.made = 0
         self._load()
 
@@ -50,12 +51,22 @@ class Ledger:
         """
         key = request_id(backend, request)
         if key in self._records:
+            self._claim(key, request.figure_id)
             return key, _answer(self._records[key])
         if self._offline:
             raise FatalError(f"{self._final}: no reply for request {key[:12]} ({request.stage}, {request.figure_id})")
         if key not in self._running:
             self._running[key] = asyncio.ensure_future(self._call(key, backend, request))
-        return key, await asyncio.shield(self._running[key])
+        reply = await asyncio.shield(self._running[key])
+        self._claim(key, request.figure_id)
+        return key, reply
+
+    def _claim(self, key: str, figure_id: str) -> None:
+        """Of several figures with the same request the first by name stands in the record, whoever asked first."""
+        record = self._records[key]
+        if figure_id < record["figure_id"]:
+            record["figure_id"] = figure_id
+            self._changed = True
 
     async def _call(self, key: str, backend: Backend, request: Request) -> Reply:
         record: dict[str, Any] = {
@@ -89,7 +100,7 @@ class Ledger:
             self._segment.close()
             self._segment = None
         segments = self._read_segments + ([written] if written is not None else [])
-        if not segments and self._final.exists():
+        if not segments and not self._changed and self._final.exists():
             return
         ordered = [self._records[key] for key in sorted(self._records)]
         write_parquet(table_from_rows(ordered, CALLS), self._final)

@@ -63,7 +63,10 @@ class Scripted:
             return reply
         # language and vision are not told which dimensions are on, so the script looks at the texts
         available = request.evidence.get("available", [])
-        return Reply(json.dumps(good(request.stage, available)), "stop")
+        answer = good(request.stage, available)
+        if request.stage == "vision":
+            answer["image_facts"]["visible_content"] = f"two lines in {request.figure_id}"
+        return Reply(json.dumps(answer), "stop")
 
 
 def png(shade: int = 0) -> bytes:
