@@ -24,6 +24,7 @@ RASTER = (
 )
 RASTER_SHARE = 0.3  # share of the area that must be raster before the raster table applies
 OVERLAP_SHARE = 0.2  # of the smaller text box
+TRIM = 0.2  # of a text box's sides is left out on each side
 CRAMPED_RATIO = 0.35  # share of the area covered by text boxes
 TRUNCATED = ((0.5, 5.0), (0.2, 3.0), (0.05, 1.5))  # axis minimum / maximum of a bar chart: points taken off
 FLAT_AXIS = 0.75  # minimum / maximum of another axis: only a small part of its own magnitude is shown
@@ -73,7 +74,8 @@ def look(measured: Mapping[str, Any]) -> View:
 
 
 def _kind(measured: Mapping[str, Any]) -> str:
-    if (measured.get("bars_detected") or 0) >= 2 and (measured.get("axis_count") or 0) >= 1:
+    drawn = (measured.get("raster_ratio") or 0.0) < RASTER_SHARE  # cells of a picture look like bars
+    if drawn and (measured.get("bars_detected") or 0) >= 2 and (measured.get("axis_count") or 0) >= 1:
         return "bar chart"
     if (measured.get("axis_count") or 0) >= 2 and (measured.get("tick_label_count") or 0) >= 4:
         return "plot with axes"
@@ -124,7 +126,7 @@ def _panel_labels(view: View, words: Sequence[Mapping[str, Any]], panels: int) -
 
 
 def _spacing(view: View, words: Sequence[Mapping[str, Any]], measured: Mapping[str, Any]) -> None:
-    crossing = _overlaps([word["bbox"] for word in words])
+    crossing = _overlaps([(_inner(word["bbox"]), word["text"]) for word in words])
     if crossing:
         view.take("SL", 1.0 if crossing < 3 else 2.5, f"{crossing} pairs of text lines overlap")
     ratio = measured.get("text_region_ratio")
@@ -134,13 +136,22 @@ def _spacing(view: View, words: Sequence[Mapping[str, Any]], measured: Mapping[s
         view.good["SL"].append(f"none of {len(words)} text lines overlap")
 
 
-def _overlaps(boxes: Sequence[Sequence[float]]) -> int:
+def _inner(box: Sequence[float]) -> tuple[float, float, float, float]:
+    """The part of a text box that holds ink: boxes of fonts are higher than their letters."""
+    trim_x, trim_y = (box[2] - box[0]) * TRIM, (box[3] - box[1]) * TRIM
+    return box[0] + trim_x, box[1] + trim_y, box[2] - trim_x, box[3] - trim_y
+
+
+def _overlaps(lines: Sequence[tuple[tuple[float, float, float, float], str]]) -> int:
+    """Pairs of different texts whose ink boxes share OVERLAP_SHARE of the smaller."""
     count = 0
-    ordered = sorted(boxes, key=lambda box: box[1])
-    for number, a in enumerate(ordered):
-        for b in ordered[number + 1 :]:
+    ordered = sorted(lines, key=lambda line: line[0][1])
+    for number, (a, text) in enumerate(ordered):
+        for b, other in ordered[number + 1 :]:
             if b[1] >= a[3]:
                 break
+            if text == other:  # drawn twice, for an outline
+                continue
             width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
             smaller = min((a[2] - a[0]) * (a[3] - a[1]), (b[2] - b[0]) * (b[3] - b[1]))
             if width > 0 and height > 0 and smaller > 0 and width * height > OVERLAP_SHARE * smaller:

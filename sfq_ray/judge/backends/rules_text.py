@@ -34,6 +34,11 @@ UNCERTAINTY = re.compile(
     re.IGNORECASE,
 )
 BASELINE = re.compile(r"\b(baselines?|chance|random|oracle|dashed|reference|control|naive|without)\b", re.IGNORECASE)
+ILLUSTRATION = re.compile(
+    r"^\W*(?:an?\s+|the\s+)?(?:\w+\s+)?(?:illustrat\w+|architecture|schematic\w*|diagram|flow\s?chart|cartoon|"
+    r"screenshot|photo\w*|example\w*)\b",
+    re.IGNORECASE,
+)
 REFERENCE = re.compile(r"\b(?:supplementary\s+)?fig(?:ure)?s?\.?\s*[A-Z]?\.?\d+(?:\s*\(?[a-h]\)?)?", re.IGNORECASE)
 NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?(?![\w])")
 WORD = re.compile(r"[^\W\d_]{3,}")
@@ -72,11 +77,11 @@ def read(caption: str | None, snippets: Sequence[Mapping[str, Any]]) -> Words:
     support = ("none", "bare_reference", "topical", "partial", "specific")[strength]
     metric, groups = METRIC.search(text), GROUPS.search(text)
     uncertainty, baseline = UNCERTAINTY.search(text), BASELINE.search(text)
-    told = bool(METRIC.search(text)) or strength >= 3
+    told = metric is not None or (strength >= 3 and METRIC.search(claim) is not None)
     names = tuple(word for word in content_words(claim) if word in terms)
     return Words(
         text, terms, tuple(NUMBER.findall(text)), _group(metric), _group(groups), _group(uncertainty),
-        _group(baseline), told, support, quote(claim), names[:6],
+        _group(baseline), told and ILLUSTRATION.search(text) is None, support, quote(claim), names[:6],
     )  # fmt: skip
 
 
