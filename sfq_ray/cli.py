@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +25,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+NATIVE_LOG_BYTES = 4000  # shown of what native code said before an unexpected failure
 
 Paths = Annotated[
     list[str],
@@ -53,7 +57,8 @@ def run(
         from sfq_ray import pipelines
 
         settings = _settings(config, ocr=ocr, backend=backend, protocols=protocols)
-        pipelines.run(pdfs, out, settings, workers)
+        with _quiet():
+            pipelines.run(pdfs, out, settings, workers)
         _summary(out)
         typer.echo(f"report: {out / 'report' / 'index.html'}")
 
@@ -64,7 +69,8 @@ def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = Non
     with _clear_errors():
         from sfq_ray import pipelines
 
-        pipelines.extract(pdfs, out, _settings(config, ocr=ocr), workers)
+        with _quiet():
+            pipelines.extract(pdfs, out, _settings(config, ocr=ocr), workers)
         _summary(out)
 
 
@@ -77,7 +83,8 @@ def judge(
     with _clear_errors():
         from sfq_ray import pipelines
 
-        pipelines.judge(out, _settings(config, backend=backend, protocols=protocols), workers)
+        with _quiet():
+            pipelines.judge(out, _settings(config, backend=backend, protocols=protocols), workers)
         _summary(out)
 
 
@@ -110,6 +117,32 @@ def _clear_errors() -> Iterator[None]:
     except KeyboardInterrupt:
         typer.echo("\nsfq: stopped; run the same command again to continue", err=True)
         raise typer.Exit(130) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Native code of this process (Ray, OpenCV) writes to file descriptor 2, which no logging setting reaches.
+
+    For the time of the job that descriptor leads to a file, whose end is shown when the job breaks; what the command
+    itself has to say still goes to the terminal.
+    """
+    terminal, kept = sys.stderr, os.dup(2)
+    with tempfile.TemporaryFile() as log:
+        os.dup2(log.fileno(), 2)
+        sys.stderr = os.fdopen(kept, "w", buffering=1)
+        try:
+            yield
+        except (FatalError, ConfigError, KeyboardInterrupt):
+            raise
+        except BaseException:
+            log.seek(max(0, log.tell() - NATIVE_LOG_BYTES))
+            sys.stderr.write(log.read().decode("utf-8", "replace"))
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(kept, 2)
+            sys.stderr.close()
+            sys.stderr = terminal
 
 
 def _settings(config: Path | None, **options: str | None) -> Settings:

@@ -59,6 +59,8 @@ def session(workers: int | None) -> Iterator[int]:
     if started:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+        for name in ("ray", "ray.data"):
+            logging.getLogger(name).setLevel(logging.ERROR)
         remote = os.environ.get("RAY_ADDRESS")
         local: dict[str, Any] = {} if remote else {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
         ray.init(log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **local)
@@ -100,5 +102,3 @@ def _configure() -> None:
     context.print_on_execution_start = False
     context.execution_options.preserve_order = False
     context.execution_no_progress_timeout_s = IDLE_LIMIT_S
-    for name in ("ray.data", "ray.data._internal", "ray"):
-        logging.getLogger(name).setLevel(logging.ERROR)

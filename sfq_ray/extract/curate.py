@@ -66,7 +66,8 @@ def aspect(figure: Candidate, limits: Curation) -> bool:
 
 def solid(figure: Candidate, limits: Curation) -> bool:
     """One colour covers nearly everything, and no labels tell that this is a plot of thin lines."""
-    return figure.text_lines < LABELLED and dominant_color_ratio(sample(figure.image[:, :, ::-1])) > limits.max_dominant_color
+    ratio = dominant_color_ratio(sample(figure.image[:, :, ::-1]))
+    return figure.text_lines < LABELLED and ratio > limits.max_dominant_color
 
 
 HARD_RULES: tuple[tuple[str, Callable[[Candidate, Curation], bool]], ...] = (
