@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 ELLIPSIS = "…"
-SENTENCE_END = re.compile(r"[.!?。！？][)\]\"'”’]*(?=\s|$)")
+SENTENCE_END = re.compile(r"[.!?][)\]\"'”’]*(?=\s|$)|[。！？][)\]\"'”’）」』]*")
 ABBREVIATION = re.compile(r"(?:\b(?:Figs?|Eqs?|Secs?|Tabs?|Refs?|Nos?|vs|cf|approx|resp|etc|al|e\.g|i\.e|[A-Z]))\.$")
 
 
@@ -98,6 +98,5 @@ def shorten(text: str, max_chars: int) -> str:
     """The beginning of `text` up to a word end, with an ellipsis, in at most `max_chars` characters."""
     if len(text) <= max_chars:
         return text
-    cut = text[: max_chars - 1]
-    space = cut.rfind(" ")
-    return (cut[:space] if space > 0 else cut).rstrip() + ELLIPSIS
+    space = text.rfind(" ", 0, max_chars)
+    return text[: space if space > 0 else max_chars - 1].rstrip() + ELLIPSIS
