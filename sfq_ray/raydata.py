@@ -59,8 +59,7 @@ def session(workers: int | None) -> Iterator[int]:
     if started:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
-        for name in ("ray", "ray.data"):
-            logging.getLogger(name).setLevel(logging.ERROR)
+        _quiet_loggers()
         remote = os.environ.get("RAY_ADDRESS")
         local: dict[str, Any] = {} if remote else {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
         ray.init(log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **local)
@@ -98,7 +97,13 @@ def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], work
 
 def _configure() -> None:
     context = ray.data.DataContext.get_current()
+    _quiet_loggers()  # once more: Ray Data sets its own levels when it is first used
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.execution_options.preserve_order = False
     context.execution_no_progress_timeout_s = IDLE_LIMIT_S
+
+
+def _quiet_loggers() -> None:
+    for name in ("ray", "ray.data", "ray.data._internal"):
+        logging.getLogger(name).setLevel(logging.ERROR)
