@@ -67,7 +67,7 @@ def test_every_input_is_one_row_with_its_reason(reference):
     rows = query(out, "select paper_id, outcome, coalesce(dropped, error) from {papers} order by paper_id")
     assert rows == [
         ("clean-two-column", "kept", None),
-        ("cut", "failed", "no_pages"),
+        ("cut", "failed", "damaged"),
         ("defective-two-column", "kept", None),
         ("empty", "failed", "empty_file"),
         ("page", "failed", "not_pdf"),

@@ -15,7 +15,8 @@ from sfq_ray.geometry import Box
 TEXT_REACH = 14.0  # pt: figure text stands this close to the rest of the figure
 MAX_GAP = 70.0  # pt: emptier space inside a zone ends the figure
 MIN_SIDE = 12.0  # pt
-PANEL_GAP = 6.0  # pt
+PANEL_GAP = 6.0  # pt: graphics that lie closer are one panel
+PANEL_SIDE, PANEL_SHARE = 40.0, 0.08  # pt, and share of the figure: smaller parts are marks, not panels
 FIRST_GAP = 30.0  # pt: between a caption and a figure made of text
 TEXT_GAP = 11.0  # pt: a larger gap between rows ends a figure made of text
 
@@ -45,9 +46,20 @@ def zone_content(canvas: Canvas, zone: Zone, style: Style) -> Content | None:
         if box is not None and min(box.width, box.height) >= MIN_SIDE:
             box = _with_text(canvas, zone, box)
             distance = _distance(box, zone)
-            panels = tuple(g for g in sorted(groups, key=lambda b: (round(b.y0), b.x0)) if g.share_inside(box) > 0.9)
-            return Content(box, True, distance, 1.0 / (1.0 + distance / 40.0), panels if len(panels) > 1 else ())
+            return Content(box, True, distance, 1.0 / (1.0 + distance / 40.0), _panels(groups, box))
     return None
+
+
+def _panels(groups: list[Box], figure: Box) -> tuple[Box, ...]:
+    """The parts of a figure that are large enough to be panels, in reading order; none where there is only one."""
+    large = [
+        group
+        for group in groups
+        if min(group.width, group.height) >= PANEL_SIDE
+        and group.area >= PANEL_SHARE * figure.area
+        and group.share_inside(figure) > 0.9
+    ]
+    return tuple(sorted(large, key=lambda box: (round(box.y0), box.x0))) if len(large) > 1 else ()
 
 
 def text_content(canvas: Canvas, zone: Zone, style: Style) -> Content | None:
