@@ -267,7 +267,8 @@ def _continues(
         return False
     if step > (1.75 * size if pitch is None else max(pitch, 1.2 * size) + 0.3 * size):
         return False
-    other_font = _font([row]) != _font(taken) and len(row.text) > 20
+    # running text goes on in the font it breaks off in
+    other_font = _font([row]) != _font(taken) and row.spans[0].font != visual[-1].spans[-1].font and len(row.text) > 20
     if other_font and step > (1.35 * size if pitch is None else 1.12 * pitch):
         return False
     # a last row that ends early, then a row of another block at the left edge: a new paragraph

@@ -155,7 +155,7 @@ def read_page(page: pymupdf.Page, limits: Limits) -> Page:
                 for s in line["spans"]
             )
             if any(span.text.strip() for span in spans):
-                horizontal = (abs(line["dir"][0]) > 0.7) != quarter_turned
+                horizontal = (abs(line["dir"][0]) > 0.9) != quarter_turned
                 origin = max(line["spans"], key=lambda span: len(span["text"]))["origin"]
                 baseline = box((*origin, *origin)).y0
                 lines.append(Line(box(line["bbox"]), spans, horizontal, block["number"], baseline))

@@ -11,6 +11,7 @@ from sfq_ray.extract.document import Page
 from sfq_ray.extract.rows import Row, body_size
 from sfq_ray.geometry import Box
 
+MIN_JUSTIFIED = 4  # rows
 LONG_ROW = 30  # characters: a row this long can belong to a paragraph
 MARGIN_BAND = 0.09  # of the page height: where running heads and page numbers stand
 DIGITS = re.compile(r"\d+")
@@ -108,10 +109,8 @@ def body_rows(page: Page, rows: Sequence[Row], style: Style, frames: Sequence[Bo
     body: set[int] = set()
     for indices in blocks.values():
         long = [i for i in indices if _long(rows[i], style)]
-        if not long:
-            continue
         characters = sum(len(rows[i].text) for i in indices)
-        if sum(len(rows[i].text) for i in long) >= 0.5 * characters:
+        if sum(len(rows[i].text) for i in long) >= 0.5 * characters or _justified([rows[i] for i in indices], style):
             body.update(indices)
     for indices in blocks.values():  # short blocks in line with a paragraph: headings, last rows, list items
         for i in indices:
@@ -129,6 +128,16 @@ def _long(row: Row, style: Style) -> bool:
         and own >= 0.5 * len(row.text)
         and " " in row.text.strip()
     )
+
+
+def _justified(rows: Sequence[Row], style: Style) -> bool:
+    """A narrow paragraph, as beside a figure that text flows around: rows in body type that share both margins."""
+    if len(rows) < MIN_JUSTIFIED or any(len(row.text) < LONG_ROW for row in rows[1:-1]):
+        return False
+    typed = all(abs(row.size - style.size) <= 0.6 and any(s.font in style.fonts for s in row.spans) for row in rows)
+    left, right = (sorted(getattr(row.bbox, edge) for row in rows[1:-1]) for edge in ("x0", "x1"))
+    loose = 0.3 * style.size  # hyphens hang over the margin
+    return typed and left[-1] - left[0] < loose and right[-1] - right[0] < loose
 
 
 def _beside_paragraph(row: Row, rows: Sequence[Row], body: set[int], style: Style) -> bool:

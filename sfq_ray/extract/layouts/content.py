@@ -155,7 +155,7 @@ def _with_text(canvas: Canvas, zone: Zone, box: Box) -> Box:
             else:
                 rest.append(part)
         parts = rest
-    return box
+    return box.intersection(limit)
 
 
 def _distance(box: Box, zone: Zone) -> float:
