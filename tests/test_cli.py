@@ -67,7 +67,9 @@ def test_an_unknown_backend_names_the_known_ones(tmp_path, option):
     assert not (tmp_path / "o" / "papers").exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0 and not Path("/proc/version").exists(), reason="needs a place nobody can write to")
+@pytest.mark.skipif(
+    os.geteuid() == 0 and not Path("/proc/version").exists(), reason="needs a place nobody can write to"
+)
 def test_an_unwritable_output_says_so(tmp_path):
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4")
     result = run("run", tmp_path / "a.pdf", "--out", "/proc/sfq")

@@ -21,7 +21,11 @@ TABLES = ("papers", "figures", "calls", "scores")
 
 def sfq(*arguments, check=True):
     result = subprocess.run(
-        [sys.executable, "-m", "sfq_ray.cli", *map(str, arguments)], capture_output=True, text=True, cwd=ROOT, timeout=240
+        [sys.executable, "-m", "sfq_ray.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=240,
     )
     if check:
         assert result.returncode == 0, result.stderr
@@ -87,7 +91,9 @@ def test_the_log_is_quiet(reference):
 def test_tables_open_with_duckdb_and_pandas(reference):
     out, _ = reference
     assert query(out, "select count(*) from {scores} where overall between 1 and 10") == [(30,)]
-    assert query(out, "select sum(len(contexts)) > 10, min(octet_length(image)) > 1000 from {figures}") == [(True, True)]
+    assert query(out, "select sum(len(contexts)) > 10, min(octet_length(image)) > 1000 from {figures}") == [
+        (True, True)
+    ]
     frame = pd.read_parquet(out / "figures")
     assert len(frame) == 10
     assert frame["contexts"].map(len).max() >= 3

@@ -41,9 +41,7 @@ def test_misleading_risk_of_every_band_is_the_table(severity):
     assert found == TABLE[severity]
 
 
-@pytest.mark.parametrize(
-    ("severity", "band", "cap"), list(itertools.product(runner.SEVERITIES, runner.BANDS, CAPS))
-)
+@pytest.mark.parametrize(("severity", "band", "cap"), list(itertools.product(runner.SEVERITIES, runner.BANDS, CAPS)))
 def test_every_severity_band_and_cap(severity, band, cap):
     low, high = (Fraction(part) for part in band.split("-"))
     middle = (low + high) / 2

@@ -23,7 +23,6 @@ def both(request):
     return expected, extract_paper(EXAMPLES / expected["pdf"], Extract())
 
 
-
 def kept(paper):
     return [figure for figure in paper.figures if figure.get("dropped") is None and figure.get("error") is None]
 
@@ -50,7 +49,7 @@ def test_boxes_lie_on_the_figures(both):
     for wanted, figure in zip(expected["figures"], paper.figures, strict=True):
         assert figure["page"] == wanted["page"]
         assert Box(*figure["bbox"]).iou(Box(*wanted["bbox"])) >= 0.9, wanted["label"]
-        assert Box(*figure["caption_bbox"]).iou(Box(*wanted["caption_bbox"])) >= 0.8, wanted["label"]
+        assert Box(*figure["caption_bbox"]).iou(Box(*wanted["caption_bbox"])) >= 0.7, wanted["label"]
 
 
 def test_citing_paragraphs_are_exact(both):

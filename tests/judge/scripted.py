@@ -14,6 +14,8 @@ from sfq_ray.judge.backends import Reply
 from sfq_ray.judge.calls import Request
 from sfq_ray.tables import FIGURES, table_from_rows
 
+LISTS = ("panels", "metrics", "compared_groups", "axes_units", "legend_notes", "uncertain_details")
+
 
 def judgement(score: int = 8) -> dict[str, Any]:
     return {"score": score, "confidence": 6, "reason": "the axis label reads 12 pt"}
@@ -23,11 +25,18 @@ def good(stage: str, available: list[str], score: int = 8) -> dict[str, Any]:
     """A valid reply of the stage, as a dict."""
     on = {d: judgement(score) if d in available else None for d in ("CC", "CTX")}
     if stage in ("direct", "sidecar"):
-        return {"VC": judgement(score), "SL": judgement(score), **on, "MR": judgement(score), "summary": "s", "suggestion": "t"}
+        return {
+            "VC": judgement(score),
+            "SL": judgement(score),
+            **on,
+            "MR": judgement(score),
+            "summary": "s",
+            "suggestion": "t",
+        }
     if stage == "fusion":
         return {**on, "MR": judgement(score), "summary": "s", "suggestion": "t"}
     if stage == "vision":
-        facts = dict.fromkeys(("panels", "metrics", "compared_groups", "axes_units", "legend_notes", "uncertain_details"), [])
+        facts = {name: [] for name in LISTS}
         return {
             "VC": judgement(score), "SL": judgement(score),
             "image_facts": {"figure_type": "line plot", "visible_content": "two lines", **facts},

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from scripted import Scripted, figures, good
 
 from sfq_ray.config import ConfigError, Judge
 from sfq_ray.errors import FatalError
@@ -12,7 +13,6 @@ from sfq_ray.judge.judging import Judging
 from sfq_ray.judge.ledger import Ledger
 from sfq_ray.judge.protocols import PROTOCOLS
 from sfq_ray.rubric import DIMENSIONS
-from scripted import Scripted, figures, good
 
 ALL = ["VC", "SL", "CC", "CTX", "MR"]
 CALLS_OF = {"direct": 1, "sidecar": 1, "agent": 3}
@@ -29,7 +29,15 @@ def judge(tmp_path, backend, *rows, **settings):
 @pytest.mark.parametrize("protocol", list(PROTOCOLS))
 def test_each_protocol_scores_every_kept_figure(tmp_path, protocol):
     backend = Scripted()
-    rows = judge(tmp_path, backend, {}, {}, {"dropped": "tiny", "dropped_stage": "S1"}, {"error": "ocr_failed"}, protocols=(protocol,))
+    rows = judge(
+        tmp_path,
+        backend,
+        {},
+        {},
+        {"dropped": "tiny", "dropped_stage": "S1"},
+        {"error": "ocr_failed"},
+        protocols=(protocol,),
+    )
     assert [(row["run_id"], row["status"], row["fig_index"]) for row in rows] == [
         (f"scripted-{protocol}", "scored", 1),
         (f"scripted-{protocol}", "scored", 2),
@@ -44,7 +52,14 @@ def test_each_protocol_scores_every_kept_figure(tmp_path, protocol):
 
 @pytest.mark.parametrize("protocol", list(PROTOCOLS))
 def test_gates_hold_in_every_protocol(tmp_path, protocol):
-    rows = judge(tmp_path, Scripted(), {"contexts": []}, {"caption": None}, {"contexts": [], "caption": None}, protocols=(protocol,))
+    rows = judge(
+        tmp_path,
+        Scripted(),
+        {"contexts": []},
+        {"caption": None},
+        {"contexts": [], "caption": None},
+        protocols=(protocol,),
+    )
     no_context, no_caption, neither = rows
     assert no_context["CTX"] is None
     assert no_context["overall"] == 8.0

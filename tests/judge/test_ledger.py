@@ -5,6 +5,7 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
+from scripted import Scripted, figures
 
 from sfq_ray.config import Judge
 from sfq_ray.errors import FatalError
@@ -13,7 +14,6 @@ from sfq_ray.judge.calls import direct_call, figure_of, language_call
 from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.ledger import Ledger
 from sfq_ray.tables import CALLS
-from scripted import Scripted, figures
 
 PART = "part-00000"
 
@@ -95,7 +95,9 @@ def test_closing_without_news_leaves_the_file_alone(tmp_path):
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
-@pytest.mark.parametrize(("kind", "calls_in_all"), [("bad_request", 1), ("image_rejected", 1), ("timeout", 2), ("rate_limited", 2)])
+@pytest.mark.parametrize(
+    ("kind", "calls_in_all"), [("bad_request", 1), ("image_rejected", 1), ("timeout", 2), ("rate_limited", 2)]
+)
 def test_permanent_failures_are_remembered_and_passing_ones_are_not(tmp_path, kind, calls_in_all):
     def fail(request):
         raise CallError(kind, "as scripted")
@@ -137,7 +139,9 @@ def test_offline_replays_and_never_calls(tmp_path):
 
 def test_another_image_or_text_is_another_request(tmp_path):
     backend = Scripted()
-    rows = figures({}, {"image": figures({}).to_pylist()[0]["image"] + b"\0"}, {"caption": "Another caption."}).to_pylist()
+    rows = figures(
+        {}, {"image": figures({}).to_pylist()[0]["image"] + b"\0"}, {"caption": "Another caption."}
+    ).to_pylist()
     calls = [direct_call(figure_of(row, Judge()), backend) for row in rows]
     keys = {answer[0] for answer in ask_all(Ledger(tmp_path, PART), backend, calls)}
     assert len(keys) == 3

@@ -5,12 +5,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted import good
 
 from sfq_ray.judge.backends import Reply
 from sfq_ray.judge.errors import FAILURES, CallError
 from sfq_ray.judge.parse import parse
 from sfq_ray.judge.schemas import REPLIES
-from scripted import good
 
 ALL = ["VC", "SL", "CC", "CTX", "MR"]
 
