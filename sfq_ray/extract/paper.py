@@ -72,7 +72,7 @@ def _extract(document: pymupdf.Document, settings: Extract) -> Paper:
     blocks = load_layout(settings.layout)(
         pages, rows, captions, style, lambda number: crops.grey_page(document[number])
     )
-    finds = _in_order(captions, blocks)
+    finds = _in_order(captions, blocks, style)
     contexts = _contexts(pages, captions, finds, vocabulary, settings)
     figures = [_row(document, pages, find, style, settings) for find in finds]
     _curate(document, pages, figures, style, settings)
@@ -81,10 +81,16 @@ def _extract(document: pymupdf.Document, settings: Extract) -> Paper:
     ])  # fmt: skip
 
 
-def _in_order(captions: Sequence[Caption], blocks: Sequence[Block]) -> list[_Find]:
-    """Captioned figures in reading order, then graphics without a caption."""
+def _in_order(captions: Sequence[Caption], blocks: Sequence[Block], style: Style) -> list[_Find]:
+    """Captioned figures page by page, left column (and what spans both) before the right; then loose graphics."""
+
+    def place(find: _Find) -> tuple[int, bool, float, float]:
+        assert find.caption is not None
+        box = find.caption.bbox
+        return find.caption.page, style.columns == 2 and box.x0 > style.gutter - style.size, box.y0, box.x0
+
     by_caption = {block.caption: block for block in blocks if block.caption is not None}
-    finds = [_Find(c, by_caption.get(i)) for i, c in enumerate(captions) if c.kind == "figure"]
+    finds = sorted((_Find(c, by_caption.get(i)) for i, c in enumerate(captions) if c.kind == "figure"), key=place)
     loose = sorted((b for b in blocks if b.caption is None), key=lambda b: (b.page, b.bbox.y0, b.bbox.x0))
     return finds + [_Find(None, block) for block in loose]
 
