@@ -1,6 +1,6 @@
 """Prompts from evidence: the rubric as system text, the same for every stage, then protocol, payload and reply form.
 
-What comes from a paper stands between fences that it cannot close: the fence carries a hash of the data, and
+What comes from a paper stands between fences that it cannot close: each fence carries a hash of its data, and
 lines of the data that look like a fence are broken up.
 """
 
@@ -72,11 +72,11 @@ def _payload(evidence: Mapping[str, Any]) -> str:
 
 
 def fenced(title: str, data: str) -> str:
-    """`data` between two fence lines that carry its hash; it cannot contain either."""
+    """`data` between two fence lines that carry a hash of title and data; it cannot contain either."""
     clean = "".join(char if char == "\n" or char.isprintable() else " " for char in data)
     for fence in FENCES:
         clean = clean.replace(fence, f"{fence[0]} {fence[1:]}")
-    mark = hashlib.sha256(clean.encode("utf-8", "replace")).hexdigest()[:12]
+    mark = hashlib.sha256(f"{title}\0{clean}".encode()).hexdigest()[:12]
     return f"<<<DATA {mark} ({title})\n{clean}\n>>>DATA {mark}"
 
 
