@@ -11,6 +11,7 @@ from sfq_ray.extract.document import Page
 from sfq_ray.extract.rows import Row, body_size
 from sfq_ray.geometry import Box
 
+MIN_ROWS = 12  # of text, to tell the margins from
 MIN_JUSTIFIED = 4  # rows
 LONG_ROW = 30  # characters: a row this long can belong to a paragraph
 MARGIN_BAND = 0.09  # of the page height: where running heads and page numbers stand
@@ -54,8 +55,10 @@ def document_style(pages: Sequence[Page], rows: Sequence[list[Row]]) -> Style:
     total = sum(fonts.values())
     page_box = pages[0].box if pages else Box(0, 0, 612, 792)
     width = 4.0 * max(widths, key=lambda w: (widths[w], w)) if widths else page_box.width * 0.7
-    left = _edge(lefts, smallest=True, default=page_box.x0 + 0.1 * page_box.width)
-    right = _edge(rights, smallest=False, default=page_box.x1 - 0.1 * page_box.width)
+    if sum(lefts.values()) < MIN_ROWS:  # hardly any text: it says nothing about the margins
+        lefts, rights = Counter(), Counter()
+    left = _edge(lefts, smallest=True, default=page_box.x0 + 0.08 * page_box.width)
+    right = _edge(rights, smallest=False, default=page_box.x1 - 0.08 * page_box.width)
     columns = 2 if width < 0.62 * (right - left) else 1
     return Style(
         size, frozenset(f for f in fonts if fonts[f] >= 0.03 * total), width, left, right, columns, _heads(pages, rows)
