@@ -95,6 +95,8 @@ class PaperReader:
         self.close()
         if code == -9:
             return ExtractError("out_of_memory", "the parser was killed by the system, most likely for its memory")
+        if code == 1:  # Python itself gave up, which a file cannot make it do
+            return ExtractError("crashed", "the parser could not run; limits.memory_mb may be too low to load it")
         return ExtractError("crashed", f"the parser crashed on this file (exit status {code})")
 
     @staticmethod
