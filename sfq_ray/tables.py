@@ -133,7 +133,7 @@ FIGURES = pa.schema(
         _field("caption", pa.string(), "Caption text without its label, hyphenation undone; null without one."),
         _field("caption_label", pa.string(), 'Label as printed: "Figure 3:".'),
         _field("caption_page", pa.int32(), "0-based page of the caption."),
-        _field("caption_bbox", BOX, "pt."),
+        _field("caption_bbox", BOX, "Box of the caption with its label, pt."),
         _field("caption_score", pa.float32(), "How well caption and region fit, 0..1."),
         _field("contexts", pa.list_(CONTEXT), "Citing paragraphs, best evidence first; empty when never cited."),
         _field("words", pa.list_(WORD), "Text lines inside the figure."),

@@ -1,0 +1,93 @@
+"""The output directory: parts appear whole or not at all, and a full or closed disk says so."""
+
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+from sfq_ray.errors import FatalError
+from sfq_ray.store import Store
+from sfq_ray.tables import PAPERS, table_from_rows
+
+
+def papers(*ids):
+    return table_from_rows(
+        [{"paper_id": i, "source": f"{i}.pdf", "outcome": "kept", "extractor": "test"} for i in ids], PAPERS
+    )
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path / "out")
+    store.prepare()
+    return store
+
+
+def test_what_was_written_is_read_in_order(store):
+    store.write("papers", "part-00001", papers("c"))
+    store.write("papers", "part-00000", papers("a", "b"))
+    assert store.parts("papers") == ["part-00000", "part-00001"]
+    assert [row["paper_id"] for row in store.rows("papers")] == ["a", "b", "c"]
+    assert store.has("papers", "part-00000")
+    store.remove("papers", "part-00000")
+    assert not store.has("papers", "part-00000")
+
+
+def test_leftovers_of_a_killed_job_are_removed(store):
+    leftover = store.root / "papers" / ".part-00000.parquet.99.tmp"
+    leftover.write_bytes(b"half")
+    assert store.parts("papers") == []
+    store.prepare()
+    assert not leftover.exists()
+
+
+def test_equal_rows_give_equal_bytes(store):
+    store.write("papers", "a", papers("x"))
+    store.write("papers", "b", papers("x"))
+    assert store.path("papers", "a").read_bytes() == store.path("papers", "b").read_bytes()
+
+
+def test_another_schema_does_not_get_in(store):
+    with pytest.raises((ValueError, KeyError, pa.ArrowInvalid)):
+        store.write("papers", "a", pa.table({"paper_id": ["x"]}))
+
+
+def test_a_file_in_the_way_says_what_to_do(tmp_path):
+    (tmp_path / "out").write_bytes(b"")
+    with pytest.raises(FatalError, match="Choose another --out"):
+        Store(tmp_path / "out").prepare()
+
+
+def test_a_full_disk_leaves_no_half_part(store):
+    """The kernel refuses to let a file grow, as it does on a full disk."""
+    script = """
+import resource, signal, sys
+from pathlib import Path
+sys.path.insert(0, "tests")
+from test_store import papers
+from sfq_ray.errors import FatalError
+from sfq_ray.store import Store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+try:
+    Store(Path(sys.argv[1])).write("papers", "part-00000", papers("a"))
+except FatalError as error:
+    print(error)
+"""
+    result = subprocess.run([sys.executable, "-c", script, str(store.root)], capture_output=True, text=True, timeout=60)
+    assert "cannot be written" in result.stdout, result.stderr
+    assert "run the same command again" in result.stdout
+    assert list((store.root / "papers").iterdir()) == []
+
+
+def test_a_damaged_manifest_is_not_overwritten(store):
+    (store.root / "manifest.json").write_text("{half")
+    with pytest.raises(FatalError, match="cannot be read"):
+        store.manifest()
+
+
+def test_the_manifest_comes_back(store):
+    assert store.manifest() is None
+    store.write_manifest({"format": 1, "ä": [1, None]})
+    assert store.manifest() == {"format": 1, "ä": [1, None]}
