@@ -23,7 +23,10 @@ def plot(bend=0.5, width=600, height=400):
     return image
 
 
-def candidate(image=None, number="1", box=Box(100, 100, 300, 230), columns=240.0, text_lines=0):
+PLACE = Box(100, 100, 300, 230)
+
+
+def candidate(image=None, number="1", box=PLACE, columns=240.0, text_lines=0):
     image = plot() if image is None else image
     return Candidate(0, box, number, image, columns, text_lines, perceptual_hash(image))
 
