@@ -15,11 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfq_ray.judge.payload import snippets
-from sfq_ray.judge.rendering import prompt_hash, render
-
 from sfq_ray.config import Judge
 from sfq_ray.judge.backends import Backend
+from sfq_ray.judge.payload import snippets
+from sfq_ray.judge.rendering import prompt_hash, render
 from sfq_ray.judge.schemas import REPLIES, LanguageReply, VisionReply
 from sfq_ray.rubric import DIMENSIONS, Dimension, gates
 from sfq_ray.tables import FEATURE_FIELDS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -102,7 +104,7 @@ def test_sentences_after_the_reference_come_first() -> None:
 
 def test_snippets_are_the_first_contexts_with_their_sections() -> None:
     long = "Nothing here. " * 50 + "Figure 3 shows a gain. " + "Nothing there. " * 50
-    contexts = [
+    contexts: list[dict[str, Any]] = [
         {"section": "Results", "text": long, "spans": [{"start": 700, "end": 708}]},
         {"section": None, "text": "A link only, without a matched span.", "spans": []},
         {"section": "Appendix", "text": "Figure 3 again.", "spans": [{"start": 0, "end": 8}]},
@@ -116,7 +118,7 @@ def test_snippets_are_the_first_contexts_with_their_sections() -> None:
 
 
 def test_a_paragraph_cited_by_a_link_alone_is_cut_from_its_beginning() -> None:
-    context = {"section": None, "text": "It begins here. " + "More of it. " * 60, "spans": None}
+    context: dict[str, Any] = {"section": None, "text": "It begins here. " + "More of it. " * 60, "spans": None}
     assert snippets([context], 1, 80)[0]["text"].startswith("It begins here. More of it.")
 
 
@@ -138,7 +140,7 @@ def test_shortened_text_ends_at_a_word() -> None:
 
 
 def test_figure_map_lists_labelled_figures_in_order() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"label": "1", "caption": "word " * 100},
         {"label": None, "caption": "A picture without a label."},
         {"label": "A.1", "caption": None},

@@ -242,7 +242,7 @@ def test_the_schema_changes_the_hash(prompts: Path, monkeypatch: pytest.MonkeyPa
         verdict: int
 
     before = prompt_hashes()
-    monkeypatch.setitem(REPLIES, "vision", Other)  # type: ignore[arg-type]
+    monkeypatch.setitem(REPLIES, "vision", Other)
     _forget()
     assert prompt_hash("vision") != before["vision"]
     assert prompt_hash("direct") == before["direct"]

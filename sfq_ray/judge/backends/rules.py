@@ -17,7 +17,8 @@ from sfq_ray.judge.backends.rules_text import VAGUE_WORDS, Words, content_words,
 from sfq_ray.judge.calls import Request
 
 MAX_TEXT, MAX_PHRASE, MAX_PHRASES = 1200, 200, 12  # bounds of judge.schemas
-SUPPORT_SCORES = {"bare_reference": 5, "topical": 6, "partial": 7, "specific": 9}
+SUPPORT_SCORES = {"none": 5, "bare_reference": 5, "topical": 6, "partial": 7, "specific": 9}
+NO_CLAIM = "0 citing sentences were found"
 CAP = 6  # of CC without metric or groups, and of CTX for a bare pointer
 BANDS = ((9, "9-10"), (7, "7-8"), (5, "5-6"), (3, "3-4"), (1, "1-2"))
 MIN_WORDS_TO_COMPARE = 8  # words in the figure before their absence from the caption says anything
@@ -38,7 +39,7 @@ def _judge(evidence: Mapping[str, Any], measured: Mapping[str, Any]) -> dict[str
     """Direct and Sidecar: image and words together."""
     view, words = look(measured), read(evidence["caption"], evidence["snippets"])
     on = evidence["available"]
-    risk = view.off["risk"] + _missing_evidence(words)[0]
+    risk = view.off["risk"] + min(1.0, _missing_evidence(words)[0])  # what a caption leaves out may still be drawn
     return {
         "VC": _seen(view, "VC"),
         "SL": _seen(view, "SL"),
@@ -102,21 +103,22 @@ def _fusion(evidence: Mapping[str, Any], measured: Mapping[str, Any]) -> dict[st
     facts = vision["image_facts"]
     words = read(language["image_implied_by_caption"], [])
     on = evidence["available"]
-    view = View(panels=list(facts["panels"]), texts=facts["visible_content"].split(" | "), kind=facts["figure_type"])
+    texts = [text for text in facts["visible_content"].partition(": ")[2].split(" | ") if text]
+    view = View(panels=list(facts["panels"]), texts=texts, kind=facts["figure_type"])
     context = None
     if "CTX" in on:
         support = language["context_support"]
-        claim = language["image_implied_by_context"] or "no citing sentence"
+        claim = language["image_implied_by_context"] or NO_CLAIM
         finding = f"the citing text is {support.replace('_', ' ')}: {claim}"
-        context = _judgement(SUPPORT_SCORES.get(support, 5), 6, [finding])
-    risks = list(vision["risk_signals"])
-    severity = language["text_severity"]
-    low = int(vision["visual_risk_band"].split("-")[0])
-    findings = [*risks, f"the words raise the risk: {severity}"] if severity != "none" else risks
+        context = _judgement(SUPPORT_SCORES[support], 6, [finding])
+    band, severity = vision["visual_risk_band"], language["text_severity"]
+    findings = list(vision["risk_signals"]) or [f"visual risk band {band}"]
+    if severity != "none":
+        findings.append(f"the words raise the risk: {severity}")
     return {
         "CC": _caption(words, view.panels, view.texts) if "CC" in on else None,
         "CTX": context,
-        "MR": _judgement(low, 6, findings or [f"visual risk band {vision['visual_risk_band']}"]),
+        "MR": _judgement(int(band.split("-")[0]), 6, findings),
         **_closing(view, words),
     }
 
@@ -150,7 +152,7 @@ def _caption(words: Words, panels: list[str], texts: list[str]) -> dict[str, Any
         bad.append(f"{_quoted(words.caption)} names no compared groups")
     if len(panels) > 1 and not any(panel in words.caption for panel in panels):
         score -= 1
-        bad.append(f"the panels {', '.join(panels)} are not explained")
+        bad.append(f"none of the {len(panels)} panels {', '.join(panels)} is explained")
     seen = set(content_words(" ".join(texts)))
     shared = [term for term in words.terms if term in seen]
     if len(seen) >= MIN_WORDS_TO_COMPARE and words.terms and len(shared) < LITTLE_OVERLAP * len(words.terms):
@@ -165,14 +167,14 @@ def _caption(words: Words, panels: list[str], texts: list[str]) -> dict[str, Any
 
 def _context(words: Words) -> dict[str, Any]:
     findings = {
+        "none": NO_CLAIM,
         "bare_reference": f"only a pointer cites the figure: {words.claim}",
         "topical": f"the citing sentence names the topic without a claim to check: {words.claim}",
         "partial": f"the claim can be checked in part: {words.claim}",
         "specific": f"a specific claim, sharing {', '.join(map(repr, words.claim_names[:4])) or 'numbers'} "
         f"with the caption: {words.claim}",
     }
-    support = words.support if words.support in findings else "bare_reference"
-    return _judgement(SUPPORT_SCORES[support], 6, [findings[support]])
+    return _judgement(SUPPORT_SCORES[words.support], 6, [findings[words.support]])
 
 
 def _missing_evidence(words: Words) -> tuple[float, list[str]]:

@@ -49,11 +49,6 @@ class View:
     def score(self, aspect: str) -> int:
         return int(min(10, max(1, round(TOP - self.off[aspect]))))
 
-    def reason(self, aspect: str) -> str:
-        """The findings against, else those in favour."""
-        found = self.bad[aspect] or self.good[aspect]
-        return sentence(found[:4])
-
 
 def sentence(findings: Sequence[str]) -> str:
     text = "; ".join(findings)
@@ -103,26 +98,44 @@ def _panel_labels(view: View, words: Sequence[Mapping[str, Any]], panels: int) -
     """Labels (a), (b) ... in reading order: missing, doubled or shuffled ones cost points."""
     found = [(match, word["bbox"]) for word in words if (match := PANEL.match(word["text"].strip()))]
     labelled = [(next(g for g in match.groups() if g), box) for match, box in found]
-    if not any(label == "a" for label, _ in labelled) and len(labelled) < 2:
+    if not _is_series({label for label, _ in labelled}):
         if panels > 1:
             view.good["SL"].append(f"{panels} separate parts without panel labels")
         return
-    heights = sorted(box[3] - box[1] for _, box in labelled)
-    row_px = max(3.0 * heights[len(heights) // 2], 1.0)
-    labelled.sort(key=lambda item: (round(item[1][1] / row_px), item[1][0]))
+    labelled = _in_reading_order(labelled)
     view.panels = [f"({label})" for label, _ in labelled]
-    shown = ", ".join(view.panels)
+    shown = f"{len(view.panels)} panel labels {', '.join(view.panels)}"
     letters = [label for label, _ in labelled]
     expected = [chr(ord("a") + i) for i in range(ord(max(letters)) - ord("a") + 1)]
     if len(set(letters)) < len(letters):
-        view.take("SL", 3.0, f"a panel label stands twice: {shown}")
+        view.take("SL", 3.0, f"of the {shown} one stands twice")
     missing = [f"({letter})" for letter in expected if letter not in letters]
-    if missing and len(missing) < len(expected):
-        view.take("SL", 2.0, f"of the panel labels {shown} the reader misses {', '.join(missing)}")
+    if missing:
+        view.take("SL", 2.0, f"of the {shown} the reader misses {', '.join(missing)}")
     if letters != sorted(letters):
-        view.take("SL", 3.0, f"the panel labels read {shown} from left to right and top to bottom")
+        view.take("SL", 3.0, f"from left to right and top to bottom the {shown} are out of order")
     if not view.bad["SL"]:
-        view.good["SL"].append(f"the panel labels {shown} stand in reading order")
+        view.good["SL"].append(f"the {shown} stand in reading order")
+
+
+def _is_series(letters: set[str]) -> bool:
+    """Whether at most as many letters are missing up to the last one as are there: x and y are names of axes."""
+    if len(letters) < 2 and "a" not in letters:
+        return False
+    return ord(max(letters)) - ord("a") + 1 <= 2 * len(letters)
+
+
+def _in_reading_order(labelled: Sequence[tuple[str, Sequence[float]]]) -> list[tuple[str, Sequence[float]]]:
+    """Row by row; a row takes what begins less than three label heights below its first label."""
+    heights = sorted(box[3] - box[1] for _, box in labelled)
+    row_px = 3.0 * heights[len(heights) // 2]
+    rows: list[list[tuple[str, Sequence[float]]]] = []
+    for item in sorted(labelled, key=lambda item: item[1][1]):
+        if rows and item[1][1] - rows[-1][0][1][1] <= row_px:
+            rows[-1].append(item)
+        else:
+            rows.append([item])
+    return [item for row in rows for item in sorted(row, key=lambda item: item[1][0])]
 
 
 def _spacing(view: View, words: Sequence[Mapping[str, Any]], measured: Mapping[str, Any]) -> None:

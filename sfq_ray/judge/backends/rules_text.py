@@ -18,7 +18,7 @@ METRIC = re.compile(
     re.IGNORECASE,
 )
 GROUPS = re.compile(
-    r"\b(vs\.?|versus|compar\w+|against|baselines?|relative to|different|each|per|across|between|both|respectively|"
+    r"\b(?i:vs\.?|versus|compar\w+|against|baselines?|relative to|different|each|per|across|between|both|respectively|"
     r"with(?:out)?\s+and\s+with(?:out)?|methods?|models?|variants?|datasets?|conditions?)\b|"
     r"\b[A-Z][\w-]*[A-Z\d][\w-]*\b|\([a-h]\)|,\s+[\w-]+(?:\s+[\w-]+)?\s+and\s+",
 )
@@ -91,7 +91,10 @@ def content_words(text: str) -> tuple[str, ...]:
 
 
 def quote(text: str) -> str:
+    """The beginning of `text` between quotation marks; nothing for nothing."""
     text = " ".join(text.split())
+    if not text:
+        return ""
     return f'"{text}"' if len(text) <= MAX_QUOTE else f'"{text[: MAX_QUOTE - 1].rstrip()}…"'
 
 
