@@ -125,6 +125,8 @@ def _visible(boxes: np.ndarray, rows: Sequence[Row], ink: np.ndarray) -> np.ndar
         mask[y0 : y1 + 1, x0 : x1 + 1] = 1
     mask[ink >= INK_LEVEL] = 0
     for row in rows:
+        if min(row.bbox.width, row.bbox.height) > 3 * row.size:
+            continue  # slanted, as a watermark is: its box holds more than its letters
         x0, y0, x1, y1 = row.bbox
         mask[max(0, int(y0)) : int(y1) + 1, max(0, int(x0)) : int(x1) + 1] = 0
     _, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
