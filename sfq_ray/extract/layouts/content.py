@@ -13,6 +13,7 @@ from sfq_ray.extract.style import Style
 from sfq_ray.geometry import Box
 
 TEXT_REACH = 14.0  # pt: figure text stands this close to the rest of the figure
+CAPTION_SIDE_REACH = 28.0  # pt: between figure and caption there is nothing else that text could belong to
 MAX_GAP = 70.0  # pt: emptier space inside a zone ends the figure
 MIN_SIDE = 12.0  # pt
 PANEL_GAP = 6.0  # pt: graphics that lie closer are one panel
@@ -149,7 +150,10 @@ def _with_text(canvas: Canvas, zone: Zone, box: Box) -> Box:
         grown = False
         rest = []
         for part in parts:
-            if part.touches(box, TEXT_REACH) and (part.overlap_x(box) > 0 or part.overlap_y(box) > 0):
+            between = part.y0 >= box.y1 if zone.side == "above" else part.y1 <= box.y0 and zone.side == "below"
+            if part.touches(box, CAPTION_SIDE_REACH if between else TEXT_REACH) and (
+                part.overlap_x(box) > 0 or part.overlap_y(box) > 0
+            ):
                 box = box.union(part)
                 grown = True
             else:
