@@ -20,6 +20,7 @@ from typing import Any
 from sfq_ray.bind import Target, bind
 from sfq_ray.config import Extract
 from sfq_ray.extract.document import open_pdf, read_pages
+from sfq_ray.extract.sheets import Sheets
 from sfq_ray.extract.text import Vocabulary
 from sfq_ray.geometry import Box
 
@@ -52,7 +53,7 @@ def predictions(
         truth = json.loads(path.read_text(encoding="utf-8"))
         begin = time.process_time()
         with open_pdf(directory / "pdfs" / f"{path.stem}.pdf", settings.limits) as document:
-            pages = list(read_pages(document, settings.limits))
+            pages = list(read_pages(Sheets(document), settings.limits))
         vocabulary = Vocabulary(line.text for page in pages for line in page.lines)
         middle = time.process_time()
         targets, zones = known(truth)

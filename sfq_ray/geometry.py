@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
+
 PT_PER_INCH = 72.0
 
 
@@ -77,6 +79,11 @@ def union_all(boxes: Iterable[Box]) -> Box | None:
     for box in boxes:
         result = box if result is None else result.union(box)
     return result
+
+
+def as_boxes(rows: np.ndarray) -> list[Box]:
+    """Rows of an (n, 4) array as boxes."""
+    return [Box(*row) for row in rows.tolist()]
 
 
 def pt_to_px(length_pt: float, dpi: float) -> float:

@@ -17,6 +17,7 @@ from sfq_ray.bind import Context, Target, bind
 from sfq_ray.config import Extract, Limits
 from sfq_ray.extract.cues import cue
 from sfq_ray.extract.document import Page, read_pages
+from sfq_ray.extract.sheets import Sheets
 from sfq_ray.extract.text import Vocabulary
 from sfq_ray.geometry import Box
 
@@ -60,7 +61,7 @@ def paper(caption: str = "Figure 1: Accuracy over the steps of the run.") -> pym
 
 def pages_of(document: pymupdf.Document) -> list[Page]:
     reopened = pymupdf.open("pdf", document.tobytes())
-    return list(read_pages(reopened, Limits()))
+    return list(read_pages(Sheets(reopened), Limits()))
 
 
 def contexts(document: pymupdf.Document, target: Target = TARGET, **changes: object) -> list[Context]:
@@ -247,7 +248,7 @@ def test_known_papers(truth: Path, name: str, words: Callable[[str], Counter[str
     """Each known citing paragraph is found, for the most part, by one context, and there are hardly more."""
     known = json.loads((truth / "truth" / f"{name}.json").read_text(encoding="utf-8"))
     with pymupdf.open(truth / "pdfs" / f"{name}.pdf") as document:
-        pages = list(read_pages(document, Limits()))
+        pages = list(read_pages(Sheets(document), Limits()))
     targets, zones = [], {}
     for key, figure in enumerate(known["figures"]):
         region, caption = Box(*figure["bbox_body"]), Box(*figure["caption_bbox"])

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-import pymupdf
 
 from sfq_ray.errors import ExtractError
+from sfq_ray.extract.document import Page
+from sfq_ray.extract.sheets import Sheets
 from sfq_ray.geometry import PT_PER_INCH, Box
 
 INK_LEVEL = 250  # grey value: darker than this is ink
@@ -26,18 +27,18 @@ class Crop:
     dpi: float
 
 
-def render(page: pymupdf.Page, box: Box, dpi: int, max_pixels: int) -> Crop:
+def render(sheets: Sheets, page: Page, box: Box, dpi: int, max_pixels: int) -> Crop:
     """The region of the displayed page at `dpi`, or at less where it would exceed `max_pixels`; cut to its ink.
 
     Raises ExtractError (empty_region, blank_region, render_failed).
     """
-    box = box.intersection(Box(0, 0, page.rect.width, page.rect.height))
+    box = box.intersection(page.box)
     if box.width < 1 or box.height < 1:
         raise ExtractError("empty_region", "the figure's region lies outside of the page")
     wanted = box.area / PT_PER_INCH**2 * dpi**2
     used = float(dpi) if wanted <= max_pixels else math.floor(dpi * math.sqrt(max_pixels / wanted))
     try:
-        pixmap = page.get_pixmap(dpi=int(used), clip=pymupdf.Rect(box), colorspace=pymupdf.csRGB, alpha=False)
+        pixmap = sheets.pixels(page.number, used, box)
     except (RuntimeError, ValueError) as error:
         raise ExtractError("render_failed", f"MuPDF cannot render the region: {error}") from error
     samples = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.stride)
@@ -50,12 +51,6 @@ def render(page: pymupdf.Page, box: Box, dpi: int, max_pixels: int) -> Crop:
     left, top = pixmap.x / scale, pixmap.y / scale
     bbox = Box(left + x0 / scale, top + y0 / scale, left + x1 / scale, top + y1 / scale)
     return Crop(np.ascontiguousarray(pixels[y0:y1, x0:x1]), bbox, used)
-
-
-def grey_page(page: pymupdf.Page) -> np.ndarray:
-    """The displayed page as a grey image at 72 dpi, (height, width) uint8: 1 px is 1 pt."""
-    pixmap = page.get_pixmap(dpi=72, colorspace=pymupdf.csGRAY, alpha=False)
-    return np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.stride)[:, : pixmap.width]
 
 
 def ink_box(pixels: np.ndarray, padding: int) -> tuple[int, int, int, int] | None:

@@ -6,7 +6,7 @@ Reads a file with PyMuPDF and nothing else; runs in the killable child process (
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ import pymupdf
 
 from sfq_ray.config import Limits
 from sfq_ray.errors import ExtractError
+from sfq_ray.extract.sheets import Objects, Sheets
 from sfq_ray.geometry import Box
 
 TEXT_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP  # ligatures are expanded
@@ -66,14 +67,6 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Graphic:
-    """A painted object: an image, or a vector path (stroke or fill)."""
-
-    bbox: Box
-    kind: str  # image, path or shade
-
-
-@dataclass(frozen=True, slots=True)
 class Link:
     """A link annotation. `name` is its named destination ("figure.caption.7") where it has one."""
 
@@ -88,7 +81,7 @@ class Page:
     number: int  # 0-based
     box: Box
     lines: tuple[Line, ...]
-    graphics: tuple[Graphic, ...]
+    objects: Objects = field(default_factory=Objects)
     links: tuple[Link, ...] = ()
     warnings: tuple[str, ...] = field(default=())
 
@@ -126,55 +119,42 @@ def open_pdf(path: Path, limits: Limits) -> pymupdf.Document:
     return document
 
 
-def read_pages(document: pymupdf.Document, limits: Limits) -> Iterator[Page]:
+def read_pages(sheets: Sheets, limits: Limits) -> Iterator[Page]:
     """The first `limits.pages` pages in order. A page that MuPDF cannot read is empty, with a warning."""
-    for number in range(min(document.page_count, limits.pages)):
+    for number in range(min(sheets.document.page_count, limits.pages)):
         try:
-            yield read_page(document[number], limits)
+            yield read_page(sheets, number, limits)
         except (RuntimeError, ValueError) as error:
-            yield Page(number, Box(0, 0, 0, 0), (), (), (), (f"page {number + 1}: cannot be read: {error}",))
+            yield Page(number, Box(0, 0, 0, 0), (), warnings=(f"page {number + 1}: cannot be read: {error}",))
 
 
-def read_page(page: pymupdf.Page, limits: Limits) -> Page:
+def read_page(sheets: Sheets, number: int, limits: Limits) -> Page:
     """Text lines, painted objects and links of one page, in pt of the page as displayed (rotation, CropBox)."""
-    matrix = page.rotation_matrix if page.rotation else None
-
-    def box(rect: tuple[float, float, float, float]) -> Box:
-        if matrix is None:
-            return Box(*rect)
-        turned = pymupdf.Rect(rect) * matrix
-        return Box(turned.x0, turned.y0, turned.x1, turned.y1)
-
-    warnings: list[str] = []
+    page = sheets.document[number]
     lines: list[Line] = []
-    quarter_turned = page.rotation in (90, 270)
-    for block in page.get_text("dict", flags=TEXT_FLAGS)["blocks"]:
+    for block in sheets.text(number, TEXT_FLAGS)["blocks"]:
         for line in block.get("lines", ()):
-            spans = tuple(
-                Span(s["text"], box(s["bbox"]), s["font"], float(s["size"]), _bold(s), bool(s["flags"] & ITALIC_FLAG))
-                for s in line["spans"]
-            )
+            spans = tuple(_span(span) for span in line["spans"])
             if any(span.text.strip() for span in spans):
-                horizontal = (abs(line["dir"][0]) > 0.9) != quarter_turned
-                origin = max(line["spans"], key=lambda span: len(span["text"]))["origin"]
-                baseline = box((*origin, *origin)).y0
-                lines.append(Line(box(line["bbox"]), spans, horizontal, block["number"], baseline))
-    entries = page.get_bboxlog()
-    objects = [(kind, rect) for kind, rect in entries if "text" not in kind]
-    if len(objects) > limits.objects_per_page:
+                horizontal = abs(line["dir"][0]) > 0.9
+                baseline = float(max(line["spans"], key=lambda span: len(span["text"]))["origin"][1])
+                lines.append(Line(Box(*line["bbox"]), spans, horizontal, block["number"], baseline))
+    objects = sheets.objects(number)
+    warnings = []
+    if len(objects.boxes) > limits.objects_per_page:
         warnings.append(
-            f"page {page.number + 1}: {len(objects)} vector objects, over the limit of {limits.objects_per_page}; "
+            f"page {number + 1}: {len(objects.boxes)} vector objects, over the limit of {limits.objects_per_page}; "
             "read from its ink"
         )
-    graphics = tuple(Graphic(box(rect), _kind(kind)) for kind, rect in objects if "clip" not in kind)
-    width, height = page.rect.width, page.rect.height
-    return Page(
-        page.number, Box(0, 0, width, height), tuple(lines), graphics, tuple(_links(page, box)), tuple(warnings)
+    box = Box(0, 0, page.rect.width, page.rect.height)
+    return Page(number, box, tuple(lines), objects, tuple(_links(page)), tuple(warnings))
+
+
+def _span(span: dict) -> Span:
+    bold, italic = bool(span["flags"] & BOLD_FLAG), bool(span["flags"] & ITALIC_FLAG)
+    return Span(
+        span["text"], Box(*span["bbox"]), span["font"], float(span["size"]), bold or _bold_name(span["font"]), italic
     )
-
-
-def _bold(span: dict) -> bool:
-    return bool(span["flags"] & BOLD_FLAG) or _bold_name(span["font"])
 
 
 @lru_cache(1024)
@@ -182,13 +162,8 @@ def _bold_name(font: str) -> bool:
     return any(name in font.lower() for name in BOLD_NAMES)
 
 
-def _kind(logged: str) -> str:
-    if "image" in logged:
-        return "image"
-    return "shade" if "shade" in logged else "path"
-
-
-def _links(page: pymupdf.Page, box: Callable[..., Box]) -> Iterator[Link]:
+def _links(page: pymupdf.Page) -> Iterator[Link]:
+    matrix = page.rotation_matrix
     for link in page.get_links():
         if link["kind"] not in (pymupdf.LINK_GOTO, pymupdf.LINK_NAMED):
             continue
@@ -198,4 +173,4 @@ def _links(page: pymupdf.Page, box: Callable[..., Box]) -> Iterator[Link]:
         y = float(target.y) if isinstance(target, pymupdf.Point) else None
         if y is not None and link["kind"] == pymupdf.LINK_NAMED and 0 <= number < page.parent.page_count:
             y = page.parent.page_cropbox(number).y1 - y  # named destinations come in PDF units, y growing upwards
-        yield Link(box(tuple(link["from"])), name, number, y)
+        yield Link(Box(*(link["from"] * matrix)), name, number, y)

@@ -21,9 +21,10 @@ from sfq_ray.extract.captions import Caption, find_captions
 from sfq_ray.extract.document import Page, open_pdf, read_pages
 from sfq_ray.extract.layouts import Block, load_layout
 from sfq_ray.extract.rows import page_rows
+from sfq_ray.extract.sheets import Sheets
 from sfq_ray.extract.style import Style, document_style
 from sfq_ray.extract.text import Vocabulary, normalise
-from sfq_ray.geometry import Box, pt_to_px
+from sfq_ray.geometry import PT_PER_INCH, Box, pt_to_px
 
 SYMBOL_FONTS = ("dingbats", "wingdings", "webdings", "marlett")  # their letters are drawings: points of plots, bullets
 KEPT_INK = 0.98  # share of the ink that a second crop must keep
@@ -61,7 +62,8 @@ def extract_paper(path: Path, settings: Extract) -> Paper:
 
 
 def _extract(document: pymupdf.Document, settings: Extract) -> Paper:
-    pages = list(read_pages(document, settings.limits))
+    sheets = Sheets(document)
+    pages = list(read_pages(sheets, settings.limits))
     warnings = [warning for page in pages for warning in page.warnings]
     if document.page_count > len(pages):
         warnings.append(f"only the first {len(pages)} of {document.page_count} pages were read (limits.pages)")
@@ -69,13 +71,11 @@ def _extract(document: pymupdf.Document, settings: Extract) -> Paper:
     vocabulary = Vocabulary(line.text for page in pages for line in page.lines)
     style = document_style(pages, rows)
     captions = find_captions(pages, rows, vocabulary, style.size)
-    blocks = load_layout(settings.layout)(
-        pages, rows, captions, style, lambda number: crops.grey_page(document[number])
-    )
+    blocks = load_layout(settings.layout)(pages, rows, captions, style, sheets.grey)
     finds = _in_order(captions, blocks, style)
     contexts = _contexts(pages, captions, finds, vocabulary, settings)
-    figures = [_row(document, pages, find, style, settings) for find in finds]
-    _curate(document, pages, figures, style, settings)
+    figures = [_row(sheets, pages, find, style, settings) for find in finds]
+    _curate(sheets, pages, figures, style, settings)
     return Paper(document.page_count, _title(document), warnings, [
         _finished(figure, index, contexts.get(index, [])) for index, figure in enumerate(figures)
     ])  # fmt: skip
@@ -116,9 +116,7 @@ def _contexts(
     return bind(pages, targets, zones, vocabulary, settings)
 
 
-def _row(
-    document: pymupdf.Document, pages: Sequence[Page], find: _Find, style: Style, settings: Extract
-) -> dict[str, Any]:
+def _row(sheets: Sheets, pages: Sequence[Page], find: _Find, style: Style, settings: Extract) -> dict[str, Any]:
     """The row of one find as far as the PDF alone tells; the crop stays as pixels under "_crop"."""
     row: dict[str, Any] = {"page": find.page, "flags": [], "panels": [], "words": [], "layout": settings.layout}
     if find.caption is not None:
@@ -133,19 +131,17 @@ def _row(
     if find.caption is None:
         return row | _dropped("find", "uncaptioned_graphic", "a large graphic without a figure caption")
     row["caption_score"] = find.block.score
-    return _cropped(document, pages, row, find.block.bbox, settings)
+    return _cropped(sheets, pages, row, find.block.bbox, settings)
 
 
-def _cropped(
-    document: pymupdf.Document, pages: Sequence[Page], row: dict[str, Any], box: Box, settings: Extract
-) -> dict[str, Any]:
+def _cropped(sheets: Sheets, pages: Sequence[Page], row: dict[str, Any], box: Box, settings: Extract) -> dict[str, Any]:
     """The row with the crop of `box`, or with the error that prevented it."""
     try:
-        crop = crops.render(document[row["page"]], box, settings.dpi, settings.limits.pixels_per_figure)
+        crop = crops.render(sheets, pages[row["page"]], box, settings.dpi, settings.limits.pixels_per_figure)
     except ExtractError as error:
         return row | {"error": error.kind, "message": str(error)}
     height, width = crop.pixels.shape[:2]
-    boxes, dpis = _images(document[row["page"]], crop)
+    boxes, dpis = _images(pages[row["page"]], crop)
     return row | {
         "bbox": list(crop.bbox), "width": width, "height": height, "dpi": crop.dpi, "_crop": crop,
         "phash": curate.perceptual_hash(crop.pixels), "words": _words(pages[row["page"]], crop),
@@ -175,23 +171,20 @@ def _words(page: Page, crop: crops.Crop) -> list[dict[str, Any]]:
     return words
 
 
-def _images(page: pymupdf.Page, crop: crops.Crop) -> tuple[list[list[float]], list[float]]:
+def _images(page: Page, crop: crops.Crop) -> tuple[list[list[float]], list[float]]:
     """Boxes (px of the crop) and native resolutions (px per printed inch) of the embedded images in the crop."""
     boxes, dpis = [], []
-    matrix = page.rotation_matrix
-    for info in page.get_image_info():
-        rect = pymupdf.Rect(info["bbox"]) * matrix
-        box = Box(rect.x0, rect.y0, rect.x1, rect.y1)
+    for box, width, height in page.objects.images:
         inside = box.intersection(crop.bbox)
         if inside.empty or min(box.width, box.height) < 1:
             continue
         boxes.append(_to_px(inside, crop))
-        dpis.append(round(min(info["width"], info["height"]) / (min(box.width, box.height) / 72.0), 1))
+        dpis.append(round(min(width, height) / (min(box.width, box.height) / PT_PER_INCH), 1))
     return boxes, dpis
 
 
 def _curate(
-    document: pymupdf.Document, pages: Sequence[Page], figures: list[dict[str, Any]], style: Style, settings: Extract
+    sheets: Sheets, pages: Sequence[Page], figures: list[dict[str, Any]], style: Style, settings: Extract
 ) -> None:
     """S1 and S2 on the crops, S3 for the flagged ones; writes flags, drops and new crops into the rows."""
     limits = settings.curation
@@ -205,7 +198,7 @@ def _curate(
             stage, rule = candidate.dropped
             row.update(_dropped(stage, rule, f"curation rule {rule}"))
         elif {"S2:area", "S2:overflow"} & set(candidate.flags):
-            _crop_again(document, pages, row, style, settings)
+            _crop_again(sheets, pages, row, style, settings)
 
 
 def _candidate(row: Mapping[str, Any], style: Style) -> curate.Candidate:
@@ -216,9 +209,7 @@ def _candidate(row: Mapping[str, Any], style: Style) -> curate.Candidate:
     )  # fmt: skip
 
 
-def _crop_again(
-    document: pymupdf.Document, pages: Sequence[Page], row: dict[str, Any], style: Style, settings: Extract
-) -> None:
+def _crop_again(sheets: Sheets, pages: Sequence[Page], row: dict[str, Any], style: Style, settings: Extract) -> None:
     """S3: crop a flagged figure again, anchored to its caption and the text area.
 
     The new crop replaces the first one when it loses next to no ink; else the first stays and is marked.
@@ -227,7 +218,7 @@ def _crop_again(
     left = min(style.text_left, row["caption_bbox"][0]) - style.size
     right = max(style.text_right, row["caption_bbox"][2]) + style.size
     box = old.bbox.intersection(Box(left, old.bbox.y0, right, old.bbox.y1))
-    again = {} if box.empty else _cropped(document, pages, dict(row), box, settings)
+    again = {} if box.empty else _cropped(sheets, pages, dict(row), box, settings)
     new: crops.Crop | None = again.get("_crop")
     if new is None or again.get("error") or crops.ink_count(new.pixels) < KEPT_INK * crops.ink_count(old.pixels):
         row["flags"].append("S3:kept_original")

@@ -17,7 +17,7 @@ from sfq_ray.extract.captions import Caption
 from sfq_ray.extract.document import Page
 from sfq_ray.extract.rows import Row
 from sfq_ray.extract.style import Style, body_rows, is_head
-from sfq_ray.geometry import Box, union_all
+from sfq_ray.geometry import Box, as_boxes, union_all
 
 RULE_THICKNESS = 2.0  # pt
 RULE_LENGTH = 25.0  # pt
@@ -55,12 +55,10 @@ def cluster(boxes: np.ndarray, frame: Box, gap: float) -> list[Box]:
     if len(boxes) == 0:
         return []
     width, height = int(frame.width / CELL) + 2, int(frame.height / CELL) + 2
-    grid = np.zeros((height, width), np.uint8)
     cells = np.clip((boxes - np.array([frame.x0, frame.y0, frame.x0, frame.y0])) / CELL, 0, max(width, height)).astype(
         int
     )
-    for x0, y0, x1, y1 in cells:
-        grid[y0 : y1 + 1, x0 : x1 + 1] = 1
+    grid = _covered(cells, height, width)
     reach = max(1, round(gap / 2 / CELL))
     closed = cv2.dilate(grid, np.ones((2 * reach + 1, 2 * reach + 1), np.uint8))
     count, labels = cv2.connectedComponents(closed, connectivity=8)
@@ -71,8 +69,18 @@ def cluster(boxes: np.ndarray, frame: Box, gap: float) -> list[Box]:
     for label in range(1, count):
         mine = boxes[owner == label]
         if len(mine):
-            result.append(Box(*(float(v) for v in (*mine[:, :2].min(axis=0), *mine[:, 2:].max(axis=0)))))
+            result.append(Box(*mine[:, :2].min(axis=0).tolist(), *mine[:, 2:].max(axis=0).tolist()))
     return result
+
+
+def _covered(cells: np.ndarray, height: int, width: int) -> np.ndarray:
+    """1 where any box lies, 0 elsewhere, (height, width) uint8. cells: (n, 4) whole numbers >= 0, ends included."""
+    x0, y0 = np.minimum(cells[:, 0], width), np.minimum(cells[:, 1], height)
+    x1, y1 = np.minimum(cells[:, 2] + 1, width), np.minimum(cells[:, 3] + 1, height)
+    edges = np.zeros((height + 1, width + 1), np.int32)  # +1 where a box begins, -1 where it ends, summed up below
+    for y, x, step in ((y0, x0, 1), (y0, x1, -1), (y1, x0, -1), (y1, x1, 1)):
+        np.add.at(edges, (y, x), step)
+    return (edges.cumsum(axis=0).cumsum(axis=1)[:height, :width] > 0).astype(np.uint8)
 
 
 def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], style: Style, ink: np.ndarray) -> Canvas:
@@ -116,13 +124,8 @@ def _visible(boxes: np.ndarray, rows: Sequence[Row], ink: np.ndarray) -> np.ndar
     if len(boxes) == 0:
         return boxes
     height, width = ink.shape
-    mask = np.zeros((height, width), np.uint8)
-    for x0, y0, x1, y1 in np.clip(
-        np.stack([np.floor(boxes[:, 0]), np.floor(boxes[:, 1]), np.ceil(boxes[:, 2]), np.ceil(boxes[:, 3])], axis=1),
-        0,
-        max(height, width),
-    ).astype(int):
-        mask[y0 : y1 + 1, x0 : x1 + 1] = 1
+    cells = np.hstack([np.floor(boxes[:, :2]), np.ceil(boxes[:, 2:])])
+    mask = _covered(np.clip(cells, 0, max(height, width)).astype(int), height, width)
     mask[ink >= INK_LEVEL] = 0
     for row in rows:
         if min(row.bbox.width, row.bbox.height) > 3 * row.size:
@@ -167,26 +170,21 @@ def _stamp(row: Row, page: Page) -> bool:
 def _objects(page: Page, captions: Sequence[Caption]) -> tuple[np.ndarray, list[Box], list[Box], list[Box]]:
     """Painted objects as (n, 4) in pt, rules, frames (large closed shapes that can hold text), and the frames among
     these that are drawn as single lines, next to a figure caption."""
-    strong: list[Box] = []
-    rules: list[Box] = []
-    frames: list[Box] = []
-    page_area = page.box.area
-    for graphic in page.graphics:
-        box = graphic.bbox.intersection(page.box)
-        if box.x1 < box.x0 or box.y1 < box.y0 or box.area > BACKGROUND_SHARE * page_area:
-            continue
-        if graphic.kind == "path" and box.height <= RULE_THICKNESS and box.width >= RULE_LENGTH:
-            rules.append(box)
-            continue
-        strong.append(box)
-        if graphic.kind == "path" and box.area > 0.01 * page_area:
-            frames.append(box)
-    drawn = _line_frames(rules, [box for box in strong if box.width <= RULE_THICKNESS])
+    boxes = page.objects.boxes
+    cut = np.hstack([np.maximum(boxes[:, :2], page.box[:2]), np.minimum(boxes[:, 2:], page.box[2:])])
+    width, height = cut[:, 2] - cut[:, 0], cut[:, 3] - cut[:, 1]
+    area = width * height
+    on_page = (width >= 0) & (height >= 0) & (area <= BACKGROUND_SHARE * page.box.area)
+    rule = on_page & page.objects.is_path & (height <= RULE_THICKNESS) & (width >= RULE_LENGTH)
+    strong = on_page & ~rule
+    frames = as_boxes(cut[strong & page.objects.is_path & (area > 0.01 * page.box.area)])
+    rules = as_boxes(cut[rule])
+    drawn = _line_frames(rules, cut[strong & (width <= RULE_THICKNESS)])
     drawn = [f for f in drawn if any(c.bbox.overlap_x(f) > 0 and -c.bbox.overlap_y(f) < FRAME_REACH for c in captions)]
-    return np.array(strong, np.float32).reshape(-1, 4), rules, frames + drawn, drawn
+    return cut[strong], rules, frames + drawn, drawn
 
 
-def _line_frames(rules: Sequence[Box], uprights: Sequence[Box]) -> list[Box]:
+def _line_frames(rules: Sequence[Box], uprights: np.ndarray) -> list[Box]:
     """Frames drawn as lines: two rules of one extent, with upright lines (or a stack of them) at both ends."""
     frames: list[Box] = []
     ordered = sorted(rules, key=lambda rule: rule.y0)[:MAX_RULES]
@@ -201,10 +199,11 @@ def _line_frames(rules: Sequence[Box], uprights: Sequence[Box]) -> list[Box]:
     return frames
 
 
-def _upright_share(uprights: Sequence[Box], x: float, frame: Box) -> float:
-    """Share of the frame's height along which upright lines stand at `x`."""
-    parts = [box for box in uprights if abs(box.x0 - x) < 4 and box.overlap_y(frame) > 0]
-    return sum(box.overlap_y(frame) for box in parts) / frame.height
+def _upright_share(uprights: np.ndarray, x: float, frame: Box) -> float:
+    """Share of the frame's height along which upright lines, (n, 4) in pt, stand at `x`."""
+    near = uprights[np.abs(uprights[:, 0] - x) < 4]
+    overlap = np.minimum(near[:, 3], frame.y1) - np.maximum(near[:, 1], frame.y0)
+    return float(np.clip(overlap, 0, None).sum()) / frame.height
 
 
 def _outside_text(boxes: np.ndarray, body: Sequence[Box]) -> np.ndarray:
@@ -230,8 +229,7 @@ def _outside_text(boxes: np.ndarray, body: Sequence[Box]) -> np.ndarray:
 def _pictures(pieces: np.ndarray, page: Page, rows: Sequence[Row]) -> list[Box]:
     """Large pieces that are no bordered table: few of their area is text."""
     found = []
-    for piece in pieces[(pieces[:, 2] - pieces[:, 0] > LARGE) & (pieces[:, 3] - pieces[:, 1] > LARGE)]:
-        box = Box(*(float(v) for v in piece))
+    for box in as_boxes(pieces[(pieces[:, 2] - pieces[:, 0] > LARGE) & (pieces[:, 3] - pieces[:, 1] > LARGE)]):
         text = sum(row.bbox.intersection(box).area for row in rows if not row.bbox.intersection(box).empty)
         if text < TABLE_TEXT * box.area:
             found.append(box)

@@ -53,8 +53,9 @@ def find_blocks(
 
 
 def _has_large_object(page: Page) -> bool:
-    limit = BACKGROUND_SHARE * page.box.area
-    return any(min(g.bbox.width, g.bbox.height) >= MIN_GRAPHIC_SIDE and g.bbox.area < limit for g in page.graphics)
+    width, height = (page.objects.boxes[:, 2:] - page.objects.boxes[:, :2]).T
+    large = (np.minimum(width, height) >= MIN_GRAPHIC_SIDE) & (width * height < BACKGROUND_SHARE * page.box.area)
+    return bool(large.any())
 
 
 def _contents(canvas: Canvas, caption: Caption, style: Style) -> dict[str, Content]:
