@@ -18,10 +18,11 @@ import numpy as np
 from PIL import Image
 
 from sfq_ray.config import Curation
-from sfq_ray.features.descriptors import dominant_color_ratio, sample
+from sfq_ray.features.descriptors import dominant_color_ratio, reduced, sample
 from sfq_ray.geometry import Box
 
 SAME_SIDE = 0.03  # near duplicates have sides and aspect within this share ...
+HASHED_PX = 65_536  # the hash looks at 32 x 32 px: the image is brought near to that by plain averaging first
 CELLS = 64  # ... and, since plots on the same axes look alike to a hash, no cell of a 64 x 64 grid
 MAX_CELL_DIFFERENCE = 20.0  # differs by more grey values than scaling and recompression change it
 LABELLED = 5  # text lines: a figure with so many is a sparse plot, not an empty panel
@@ -44,7 +45,7 @@ class Candidate:
 
 def perceptual_hash(image: np.ndarray) -> str:
     """64-bit pHash of an RGB image, hex."""
-    return str(imagehash.phash(Image.fromarray(image)))
+    return str(imagehash.phash(Image.fromarray(reduced(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), HASHED_PX))))
 
 
 def hash_distance(a: str, b: str) -> int:
@@ -66,7 +67,7 @@ def aspect(figure: Candidate, limits: Curation) -> bool:
 
 def solid(figure: Candidate, limits: Curation) -> bool:
     """One colour covers nearly everything, and no labels tell that this is a plot of thin lines."""
-    ratio = dominant_color_ratio(sample(figure.image[:, :, ::-1]))
+    ratio = dominant_color_ratio(sample(figure.image))
     return figure.text_lines < LABELLED and ratio > limits.max_dominant_color
 
 

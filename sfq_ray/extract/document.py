@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pymupdf
 
@@ -23,8 +24,7 @@ BOLD_FLAG, ITALIC_FLAG = 16, 2
 BOLD_NAMES = ("bold", "black", "heavy", "semibold", "medi", "-bx", "cmbx", "sfbx")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A run of text in one font. Size in pt."""
 
     text: str
@@ -52,6 +52,8 @@ class Line:
     @cached_property
     def size(self) -> float:
         """Font size of most characters, pt."""
+        if len(self.spans) == 1:
+            return round(self.spans[0].size, 1)
         sizes: Counter[float] = Counter()
         for span in self.spans:
             sizes[round(span.size, 1)] += len(span.text.strip())
@@ -60,6 +62,8 @@ class Line:
     @cached_property
     def font(self) -> str:
         """Font of most characters."""
+        if len(self.spans) == 1:
+            return self.spans[0].font
         fonts: Counter[str] = Counter()
         for span in self.spans:
             fonts[span.font] += len(span.text.strip())

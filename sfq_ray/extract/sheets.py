@@ -5,6 +5,7 @@ Coordinates are pt of the page as displayed (rotation, CropBox). Runs in the kil
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -48,10 +49,15 @@ class Sheets:
             clip=None if clip is None else pymupdf.Rect(clip),
         )
 
-    def grey(self, number: int) -> np.ndarray:
-        """Page `number` as a grey image at 72 dpi, (height, width) uint8: 1 px is 1 pt."""
-        pixmap = self.pixels(number, 72, grey=True)
-        return np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.stride)[:, : pixmap.width]
+    def grey(self, number: int, clip: Box) -> np.ndarray:
+        """Page `number` as a grey image at 72 dpi, (height, width) uint8: 1 px is 1 pt. White outside of `clip`."""
+        box = self._list(number).rect
+        image = np.full((math.ceil(box.height), math.ceil(box.width)), 255, np.uint8)
+        pixmap = self.pixels(number, 72, clip, grey=True)
+        pixels = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.stride)[:, : pixmap.width]
+        x, y = pixmap.x, pixmap.y
+        image[y : y + pixmap.height, x : x + pixmap.width] = pixels[: image.shape[0] - y, : image.shape[1] - x]
+        return image
 
 
 @dataclass(frozen=True, eq=False)

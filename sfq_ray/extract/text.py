@@ -24,6 +24,8 @@ ACCENTED = re.compile(r"([´¨ˆ˜¸ˇ])([A-Za-zı])|(?<=[A-Za-z])(`)([aeiou])|(
 
 def normalise(text: str) -> str:
     """NFC, accents set on their letters, ligatures split, control characters removed, one space between words."""
+    if text.isascii() and text.isprintable() and "`" not in text:  # most text: nothing to do but spaces
+        return " ".join(text.split())
     text = ACCENTED.sub(_accented, unicodedata.normalize("NFC", text))
     for ligature, letters in (
         ("ﬀ", "ff"),

@@ -84,9 +84,8 @@ def sample(bgr: np.ndarray) -> np.ndarray:
 
 def dominant_color_ratio(pixels: np.ndarray) -> float:
     """Share of the fullest of 4096 bins, 16 levels a channel."""
-    levels = (pixels >> 4).astype(np.uint16)
-    bins = (levels[..., 0] << 8) | (levels[..., 1] << 4) | levels[..., 2]
-    return float(np.bincount(bins.ravel(), minlength=4096).max() / bins.size)
+    counts = cv2.calcHist([pixels], [0, 1, 2], None, [16, 16, 16], [0, 256] * 3)
+    return float(counts.max() / (pixels.shape[0] * pixels.shape[1]))
 
 
 def color_histogram(pixels: np.ndarray) -> list[float]:

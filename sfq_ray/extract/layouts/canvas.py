@@ -7,7 +7,7 @@ and white objects disappear that way, and a page of 20,000 paths costs no more t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -30,6 +30,8 @@ LARGE = 40.0  # pt: pieces with longer sides are pictures or bordered tables
 TABLE_TEXT = 0.12  # share of a bordered table's area that is text
 INK_LEVEL = 245  # grey value: darker is ink
 PANEL_ROW = re.compile(r"^\s*\(?(?:[a-zA-Z]|\d|i{1,3}|iv|v)\)")
+
+Ink = Callable[[int, Box], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -75,16 +77,14 @@ def cluster(boxes: np.ndarray, frame: Box, gap: float) -> list[Box]:
 
 def _covered(cells: np.ndarray, height: int, width: int) -> np.ndarray:
     """1 where any box lies, 0 elsewhere, (height, width) uint8. cells: (n, 4) whole numbers >= 0, ends included."""
-    x0, y0 = np.minimum(cells[:, 0], width), np.minimum(cells[:, 1], height)
-    x1, y1 = np.minimum(cells[:, 2] + 1, width), np.minimum(cells[:, 3] + 1, height)
-    edges = np.zeros((height + 1, width + 1), np.int32)  # +1 where a box begins, -1 where it ends, summed up below
-    for y, x, step in ((y0, x0, 1), (y0, x1, -1), (y1, x0, -1), (y1, x1, 1)):
-        np.add.at(edges, (y, x), step)
-    return (edges.cumsum(axis=0).cumsum(axis=1)[:height, :width] > 0).astype(np.uint8)
+    grid = np.zeros((height, width), np.uint8)
+    for x0, y0, x1, y1 in cells.tolist():
+        grid[y0 : y1 + 1, x0 : x1 + 1] = 1
+    return grid
 
 
-def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], style: Style, ink: np.ndarray) -> Canvas:
-    """`ink`: grey image of the page at 72 dpi, (height, width) uint8, so that 1 px is 1 pt."""
+def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], style: Style, ink: Ink) -> Canvas:
+    """`ink(n, box)` gives page n as a grey image at 72 dpi, of which only the part in `box` (pt) is looked at."""
     boxes, rules, frames, drawn = _objects(page, [c for c in captions if c.kind == "figure"])
     caption_rows = {id(row) for caption in captions if caption.kind != "other" for row in caption.rows}
     free = [row for row in rows if id(row) not in caption_rows]
@@ -100,7 +100,7 @@ def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], st
     top = max((r.bbox.y1 for r in heads if r.bbox.y1 < middle), default=page.box.y0)
     bottom = min((r.bbox.y0 for r in heads if r.bbox.y0 > middle), default=page.box.y1)
     rules = [rule for rule in rules if top - 2 < rule.y0 < bottom + 2]
-    visible = _visible(_outside_text(boxes, body_boxes), rows, ink)
+    visible = _visible(_outside_text(boxes, body_boxes), rows, page, ink)
     if drawn:  # thin pale lines leave no ink at 72 dpi
         visible = np.vstack([visible, np.array(drawn, np.float32)])
     pictures = _pictures(visible, page, rows)
@@ -119,14 +119,16 @@ def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], st
     )
 
 
-def _visible(boxes: np.ndarray, rows: Sequence[Row], ink: np.ndarray) -> np.ndarray:
+def _visible(boxes: np.ndarray, rows: Sequence[Row], page: Page, ink: Ink) -> np.ndarray:
     """Connected pieces of ink within `boxes` and outside of text rows, (n, 4) in pt."""
     if len(boxes) == 0:
         return boxes
-    height, width = ink.shape
+    around = Box(*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist()).grown(1.0)
+    grey = ink(page.number, around.intersection(page.box))
+    height, width = grey.shape
     cells = np.hstack([np.floor(boxes[:, :2]), np.ceil(boxes[:, 2:])])
     mask = _covered(np.clip(cells, 0, max(height, width)).astype(int), height, width)
-    mask[ink >= INK_LEVEL] = 0
+    mask[grey >= INK_LEVEL] = 0
     for row in rows:
         if min(row.bbox.width, row.bbox.height) > 3 * row.size:
             continue  # slanted, as a watermark is: its box holds more than its letters

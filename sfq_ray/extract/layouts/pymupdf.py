@@ -7,21 +7,20 @@ figure. Which one is a habit of the document. Tables are set aside first, from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from sfq_ray.extract.captions import Caption
 from sfq_ray.extract.document import Page
 from sfq_ray.extract.layouts import Block
-from sfq_ray.extract.layouts.canvas import BACKGROUND_SHARE, CLUSTER_GAP, Canvas, cluster, read_canvas
+from sfq_ray.extract.layouts.canvas import BACKGROUND_SHARE, CLUSTER_GAP, Canvas, Ink, cluster, read_canvas
 from sfq_ray.extract.layouts.content import Content, text_content, zone_content
 from sfq_ray.extract.layouts.zones import caption_zones
 from sfq_ray.extract.rows import Row
 from sfq_ray.extract.style import Style
 from sfq_ray.geometry import Box
 
-Ink = Callable[[int], np.ndarray]
 MIN_GRAPHIC_SIDE = 60.0  # pt: a larger graphic without a caption is reported
 
 
@@ -30,14 +29,15 @@ def find_blocks(
 ) -> list[Block]:
     """One block per figure caption that has graphics (or a text figure), and the large graphics that are left.
 
-    `ink(n)` gives page n as a grey image at 72 dpi; it is asked only for pages with a figure caption or large objects.
+    `ink(n, box)` gives page n as a grey image at 72 dpi; it is asked only for the graphics of pages with a figure
+    caption or large objects.
     """
     found: list[tuple[Canvas, list[tuple[int, dict[str, Content]]]]] = []
     for page, page_rows in zip(pages, rows, strict=True):
         own = [(i, c) for i, c in enumerate(captions) if c.page == page.number]
         if not any(c.kind == "figure" for _, c in own) and not _has_large_object(page):
             continue
-        canvas = read_canvas(page, page_rows, [c for _, c in own], style, ink(page.number))
+        canvas = read_canvas(page, page_rows, [c for _, c in own], style, ink)
         options = [(index, _contents(canvas, caption, style)) for index, caption in own if caption.kind == "figure"]
         found.append((canvas, options))
     habit = _habit(sides for _, options in found for _, sides in options)
