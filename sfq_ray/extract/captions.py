@@ -12,36 +12,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sfq_ray.extract.caption_words import BRACKETS, SENTENCE, SENTENCE_END, START
 from sfq_ray.extract.document import Page
 from sfq_ray.extract.references import normalise_label
 from sfq_ray.extract.rows import Row
 from sfq_ray.extract.text import Vocabulary, join_lines, normalise
 from sfq_ray.geometry import Box, union_all
-
-FIGURE_WORDS = (
-    r"(?:supplementary|supplemental|supp\.?|extended\s+data|appendix|online)?\s*"
-    r"(?:figures?|figs?\s?\.|fig|figura|figuur|abbildung|abb\s?\.|рисунок|рис\s?\.|图|圖|図|그림|plate|scheme|chart)"
-)
-TABLE_WORDS = (
-    r"(?:(?:supplementary|extended\s+data)?\s*(?:tables?|tab\s?\.)|tabelle|tableau|tabla|tabela|"
-    r"таблица|табл\s?\.|表|표)"
-)
-OTHER_WORDS = r"(?:algorithms?|alg\s?\.|listings?|pseudocode|exhibit|box)"
-NUMBER = (
-    r"(?:[A-Z]{1,2}[.\-–]?\s?)?\d{1,3}(?:\s?[.\-–]\s?\d{1,3})*(?:\s?[a-z](?![A-Za-z]))?"  # 3, A.1, S2, 3.1, 3-1, 3a
-    r"|[IVXL]{1,6}(?![A-Za-z])"
-    r"|[A-Z](?:[.\-–]\d+)?(?![A-Za-z])"
-)
-SEPARATOR = r"\s?[:：.．|｜。—–\-)]+(?=\s|$|\D)|\s+|$|(?=[\u2e80-\u9fff])"
-START = re.compile(
-    rf"^\s*\(?(?P<word>(?i:(?P<figure>{FIGURE_WORDS})|(?P<table>{TABLE_WORDS})|(?P<other>{OTHER_WORDS})))"
-    rf"[\s\u00a0~]*(?P<number>{NUMBER})(?P<sep>{SEPARATOR})"
-)
-SENTENCE = re.compile(
-    r"^(?:and|or|to|in|on|of|for|is|are|was|were|has|have|can|also|we|shows?|showing|illustrates?|presents?|depicts?|"
-    r"displays?|plots?|gives?|compares?|reports?|provides?|summari[sz]es|demonstrates?|contains|indicates|reveals|"
-    r"suggests|represents|describes|visuali[sz]es|confirms|highlights|lists|outlines|below|above|that|which|the\s+(?:left|right))\b",
-)
 
 
 @dataclass(frozen=True)
@@ -105,7 +81,7 @@ def _starts(page: Page, rows: Sequence[Row], body: float) -> list[_Start]:
                 kind,
                 separator or ("" if follows else "\n"),
                 _styled(row, match),
-                _interrupts(row, rows),
+                _interrupts(row, rows, bool(separator)),
                 follows,
                 row.size,
                 body,
@@ -126,8 +102,11 @@ def _styled(row: Row, match: re.Match[str]) -> bool:
     return False
 
 
-def _interrupts(row: Row, rows: Sequence[Row]) -> bool:
-    """A row of the same size ends close above and reaches the right margin of this one: the paragraph goes on."""
+def _interrupts(row: Row, rows: Sequence[Row], separated: bool) -> bool:
+    """A row of the same size ends close above and reaches the right margin of this one: the paragraph goes on.
+
+    Unless the row above ends a sentence and a separator follows the number: no sentence begins with "Figure 3."
+    """
     for other in rows:
         if other is row or not other.horizontal or abs(other.size - row.size) > 0.6:
             continue
@@ -138,7 +117,7 @@ def _interrupts(row: Row, rows: Sequence[Row]) -> bool:
         if other.bbox.overlap_x(row.bbox) < 0.5 * min(row.bbox.width, other.bbox.width):
             continue
         if other.bbox.width >= 0.6 * row.bbox.width and len(other.text) > 25:
-            return True
+            return not (separated and SENTENCE_END.search(other.text.strip()))
     return False
 
 
@@ -153,20 +132,26 @@ def _select(starts: list[_Start]) -> list[_Start]:
     kept = [start for start in scored if start.strength > 0]
     best: dict[tuple[str, str], float] = {}
     for start in kept:
-        key = (start.kind, normalise_label(start.match["number"]))
-        best[key] = max(best.get(key, 0.0), start.strength)
+        best[_identity(start)] = max(best.get(_identity(start), 0.0), start.strength)
     # a weaker start for a number that has a clearly stronger one is a sentence
-    return [s for s in kept if s.strength >= best[(s.kind, normalise_label(s.match["number"]))] - 1.0]
+    return [s for s in kept if s.strength >= best[_identity(s)] - 1.0]
+
+
+def _identity(start: _Start) -> tuple[str, str]:
+    """Kind and label; "Supplementary Figure 1" is another figure than "Figure 1"."""
+    return start.kind, normalise_label(f"{start.match['word']} {start.match['number']}")
 
 
 def _strength(start: _Start, habit: tuple[str, bool] | None) -> float:
     score = {":": 2.0, "|": 2.0, "\n": 1.0, ".": 1.0, "-": 0.5, "—": 0.5, "–": 0.5, "。": 1.0, ")": 0.2}.get(
         start.separator, -0.5
     )
+    if start.separator and start.separator in BRACKETS:
+        score = 1.0
     if start.styled:
         score += 1.5
     if habit is not None and start.kind == "figure":
-        score += 1.0 if (start.separator, start.styled) == habit else 0.0 if start.separator == habit[0] else -1.0
+        score += 1.0 if (start.separator, start.styled) == habit else 0.0 if start.separator == habit[0] else -0.5
     if abs(start.size - start.body) > 0.6 and start.size < start.body:
         score += 0.7
     if start.interrupts:
@@ -175,6 +160,8 @@ def _strength(start: _Start, habit: tuple[str, bool] | None) -> float:
         score -= 2.5
     elif start.separator in ("", ".") and start.follows[:1].islower():
         score -= 1.5
+    elif start.separator == "" and not start.interrupts and (start.follows[:1].isupper() or start.follows[:1] == "("):
+        score += 1.2  # "Figure 3 Accuracy over time"
     if start.separator == "" and start.follows and start.follows[0] in ",;)":
         score -= 3.0
     if start.separator in (")",):
@@ -263,7 +250,7 @@ def _continues(
     start: _Start, taken: Sequence[Row], visual: Sequence[Row], row: Row, step: float, pitch: float | None
 ) -> bool:
     size = start.size
-    if abs(row.size - size) > 0.6 and len(row.text.strip()) > 3:
+    if abs(row.size - size) > 0.6 and (len(row.text.strip()) > 3 or step > 1.3 * size):
         return False
     if step > (1.75 * size if pitch is None else max(pitch, 1.2 * size) + 0.3 * size):
         return False
