@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sfq_ray.extract.caption_rows import caption_rows
 from sfq_ray.extract.caption_words import BRACKETS, SENTENCE, SENTENCE_END, START
 from sfq_ray.extract.document import Page
 from sfq_ray.extract.references import normalise_label
@@ -171,7 +172,7 @@ def _strength(start: _Start, habit: tuple[str, bool] | None) -> float:
 
 def _complete(start: _Start, rows: Sequence[list[Row]], begins: set[int], vocabulary: Vocabulary) -> Caption:
     # what follows the title of an algorithm is the algorithm
-    lines = [start.row] if start.kind == "other" else _extent(start, rows[start.page_index], begins)
+    lines = [start.row] if start.kind == "other" else caption_rows(start.row, rows[start.page_index], begins)
     texts = [row.text for row in lines]
     full = join_lines(texts, vocabulary)
     match = START.match(full)
@@ -190,77 +191,3 @@ def _complete(start: _Start, rows: Sequence[list[Row]], begins: set[int], vocabu
         start.size,
         start.strength,
     )
-
-
-def _extent(start: _Start, rows: Sequence[Row], begins: set[int]) -> list[Row]:
-    """The rows of the caption: down from the first while size and baseline distance stay what they are."""
-    taken = [start.row]
-    box = start.row.bbox
-    last, pitch = start.row, None  # `last` is the main row of the visual row, `visual` all its pieces
-    visual = [start.row]
-    for row in rows:
-        step = row.baseline - last.baseline
-        if not row.horizontal or row is start.row or row.bbox.y1 <= start.row.bbox.y0 + 0.5 * start.size:
-            continue
-        if step > 3 * start.size:
-            break
-        piece = abs(step) < 0.3 * start.size and row.block == last.block and row.size < 1.2 * start.size
-        if row.bbox.overlap_x(box.grown((3.0 if piece else 0.5) * start.size)) <= 0:
-            continue
-        centred = abs(row.bbox.x0 + row.bbox.x1 - box.x0 - box.x1) < 2 * start.size
-        if row.bbox.x0 < start.row.bbox.x0 - 2 * start.size and not centred:
-            continue
-        index = row.size < 0.85 * start.size and len(row.text.strip()) <= 12 and abs(step) < 1.3 * start.size
-        if index or (abs(step) < 0.6 * start.size and row.size < 1.2 * start.size):  # or a piece of the same row
-            if piece or row.block == last.block or row.bbox.overlap_x(last.bbox) > 0:
-                taken.append(row)
-                visual.append(row)
-                box = box.union(row.bbox)
-            continue
-        if id(row) in begins or not _continues(start, taken, visual, row, step, pitch):
-            break
-        pitch = step if pitch is None else pitch
-        taken.append(row)
-        box, last, visual = box.union(row.bbox), row, [row]
-    return _reading_order(taken, start.size)
-
-
-def _reading_order(rows: Sequence[Row], size: float) -> list[Row]:
-    """Pieces of one visual row, indices included, from left to right."""
-    ordered: list[list[Row]] = []
-    for row in sorted(rows, key=lambda r: (-r.size > -0.85 * size, r.baseline)):
-        home = next((line for line in ordered if abs(line[0].baseline - row.baseline) < 0.6 * size), None)
-        if home is None:
-            ordered.append([row])
-        else:
-            home.append(row)
-    ordered.sort(key=lambda line: line[0].baseline)
-    return [row for line in ordered for row in sorted(line, key=lambda r: r.bbox.x0)]
-
-
-def _font(rows: Sequence[Row]) -> str:
-    fonts = Counter[str]()
-    for row in rows:
-        for span in row.spans:
-            fonts[span.font] += len(span.text.strip())
-    return max(fonts, key=lambda f: (fonts[f], f))
-
-
-def _continues(
-    start: _Start, taken: Sequence[Row], visual: Sequence[Row], row: Row, step: float, pitch: float | None
-) -> bool:
-    size = start.size
-    if abs(row.size - size) > 0.6 and (len(row.text.strip()) > 3 or step > 1.3 * size):
-        return False
-    if step > (1.75 * size if pitch is None else max(pitch, 1.2 * size) + 0.3 * size):
-        return False
-    # running text goes on in the font it breaks off in
-    other_font = _font([row]) != _font(taken) and row.spans[0].font != visual[-1].spans[-1].font and len(row.text) > 20
-    if other_font and step > (1.35 * size if pitch is None else 1.12 * pitch):
-        return False
-    # a last row that ends early, then a row of another block at the left edge: a new paragraph
-    right = max(r.bbox.x1 for r in taken)
-    left = min(r.bbox.x0 for r in taken)
-    short = max(r.bbox.x1 for r in visual) < right - 4 * size and start.row not in visual
-    new_block = row.block not in {r.block for r in visual}
-    return not (short and new_block and abs(row.bbox.x0 - left) < 2 * size)
