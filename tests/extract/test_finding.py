@@ -157,7 +157,7 @@ def test_two_columns_side_by_side_and_spanning(make_pdf):
         sheet.text(330, 398, "Figure 2: A plot in the right column.")
         sheet.column(318, 420, 240, 300)
         sheet.plot(54, 460, 110, 90)
-        sheet.plot(180, 460, 110, 90)
+        sheet.plot(180, 460, 110, 90, bend=2)
         sheet.text(60, 566, "Figure 3: The left.", 8)
         sheet.text(185, 566, "Figure 4: The right.", 8)
         sheet.column(54, 590, 240, 130)

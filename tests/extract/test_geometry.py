@@ -132,3 +132,74 @@ def test_text_flows_around_a_figure(make_pdf, right):
 
     x = 320 if right else 72
     check(make_pdf(draw), {"1": (0, (x, 204, x + 216, 354))})
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("rise", [0, 60, 120])
+def test_a_caption_beside_its_figure(make_pdf, side, rise):
+    def draw(sheet):
+        sheet.column(72, 72, 468, 130)
+        x = 90 if side == "left" else 400
+        sheet.plot(230 if side == "left" else 90, 230, 290, 170)
+        for row, text in enumerate(("Figure 1: The accuracy of", "the method over time, with", "its standard errors.")):
+            sheet.text(x, 250 + rise + 12 * row, text)
+        sheet.column(72, 440, 468, 250)
+
+    x = 230 if side == "left" else 90
+    row = check(make_pdf(draw), {"1": (0, (x, 229, x + 291, 398))})["1"]
+    assert row["caption"] == "The accuracy of the method over time, with its standard errors."
+
+
+def test_two_figures_side_by_side_with_captions_on_one_line(make_pdf):
+    def draw(sheet):
+        sheet.column(72, 72, 468, 130)
+        sheet.plot(72, 230, 220, 150, bend=0.3)
+        sheet.plot(320, 230, 220, 150, bend=2)
+        sheet.text(80, 404, "Figure 1: The accuracy of the method.")
+        sheet.text(330, 404, "Figure 2: The loss of the method.")
+        sheet.column(72, 440, 468, 250)
+
+    rows = check(make_pdf(draw), {"1": (0, (72, 229, 293, 380)), "2": (0, (320, 229, 541, 380))})
+    assert rows["1"]["caption"] == "The accuracy of the method."
+    assert rows["2"]["caption"] == "The loss of the method."
+
+
+def test_figures_side_by_side_with_captions_at_different_heights(make_pdf):
+    def draw(sheet):
+        sheet.column(72, 72, 468, 130)
+        sheet.plot(72, 230, 220, 200, bend=0.3)
+        sheet.plot(320, 230, 220, 100, bend=2)
+        sheet.text(80, 450, "Figure 1: The accuracy of the method.")
+        sheet.text(330, 350, "Figure 2: The loss of the method.")
+        sheet.column(72, 480, 468, 200)
+
+    check(make_pdf(draw), {"1": (0, (72, 229, 293, 430)), "2": (0, (320, 229, 541, 330))})
+
+
+def test_a_wide_figure_below_two_narrow_ones_with_short_captions(make_pdf):
+    def draw(sheet):
+        sheet.column(72, 72, 468, 60)
+        sheet.plot(72, 150, 220, 100, bend=0.3)
+        sheet.plot(320, 150, 220, 100, bend=2)
+        sheet.text(160, 270, "Figure 1: A.")
+        sheet.text(410, 270, "Figure 2: B.")
+        sheet.plot(72, 300, 468, 150)
+        sheet.text(282, 470, "Figure 3: C.")
+        sheet.column(72, 500, 468, 200)
+
+    right = {"1": (72, 149, 293, 250), "2": (320, 149, 541, 250), "3": (72, 299, 541, 450)}
+    check(make_pdf(draw), {label: (0, box) for label, box in right.items()})
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_caption_beside_the_gap_between_two_panels(make_pdf, side):
+    def draw(sheet):
+        sheet.column(72, 72, 468, 100)
+        for y, bend in ((190, 0.4), (330, 2)):
+            sheet.plot(230 if side == "left" else 90, y, 290, 120, bend=bend)
+        for row, text in enumerate(("Figure 1: The accuracy of", "the method over time.")):
+            sheet.text(90 if side == "left" else 400, 316 + 12 * row, text)
+        sheet.column(72, 470, 468, 250)
+
+    x = 230 if side == "left" else 90
+    check(make_pdf(draw), {"1": (0, (x, 189, x + 291, 448))})

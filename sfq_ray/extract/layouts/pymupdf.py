@@ -66,13 +66,30 @@ def _contents(canvas: Canvas, caption: Caption, style: Style) -> dict[str, Conte
         if content is not None:
             contents[zone.side] = content
     if contents:
-        return contents
+        return _without_parts(contents, caption)
     free = [c.bbox for c in canvas.captions if c.kind != "other"]  # an algorithm can be a figure's content
     for zone in caption_zones(canvas, caption, style, free):
         content = text_content(canvas, zone, style) if zone.side in ("above", "below") else None
         if content is not None:
             contents[zone.side] = content
     return contents
+
+
+def _without_parts(contents: dict[str, Content], caption: Caption) -> dict[str, Content]:
+    """Where the figure beside the caption reaches past it up and down, what stands above or below is a part of it."""
+    whole = [
+        content.bbox
+        for side, content in contents.items()
+        if side in ("left", "right") and content.bbox.y0 < caption.bbox.y0 and content.bbox.y1 > caption.bbox.y1
+    ]
+    parts = [
+        side
+        for side, content in contents.items()
+        if side in ("above", "below")
+        and content.bbox.overlap_x(caption.bbox) < 2
+        and any(content.bbox.share_inside(box) > 0.8 for box in whole)
+    ]
+    return {side: content for side, content in contents.items() if side not in parts}
 
 
 def _habit(options: Iterable[Mapping[str, Content]]) -> str:

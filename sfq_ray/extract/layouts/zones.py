@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sfq_ray.extract.captions import Caption
 from sfq_ray.extract.layouts.canvas import Canvas
 from sfq_ray.extract.style import Style
-from sfq_ray.geometry import Box
+from sfq_ray.geometry import Box, as_boxes
 
 WRAP_REACH = 5.0  # rows: so far above a caption text beside it still narrows the figure
 MIN_ZONE = 8.0  # pt: a lower zone holds no figure
@@ -24,17 +24,50 @@ class Zone:
 def caption_zones(canvas: Canvas, caption: Caption, style: Style, obstacles: Sequence[Box]) -> list[Zone]:
     """Zones above and below (as wide as the column or the neighbours allow), then left and right of the caption."""
     left, right = _width(canvas, caption, style)
+    neighbours = _neighbours(canvas, caption, left, right)
+    others = [other for other in obstacles if other not in neighbours]
     zones = []
     for side in ("above", "below"):
-        box = _vertical(canvas, caption, obstacles, left, right, side)
+        box = _vertical(canvas, caption, others, left, right, side)
+        cut = [_split(canvas, box, caption.bbox, neighbour) for neighbour in neighbours]
+        x0 = max((x for x in cut if x < caption.bbox.x0 + 2), default=left)
+        x1 = min((x for x in cut if x > caption.bbox.x1 - 2), default=right)
+        box = _vertical(canvas, caption, others, max(left, x0), min(right, x1), side)
         if box.height >= MIN_ZONE:
             zones.append(Zone(side, box, caption))
     zones.extend(_beside(canvas, caption, obstacles))
     return zones
 
 
+def _neighbours(canvas: Canvas, caption: Caption, left: float, right: float) -> list[Box]:
+    """Other captions that stand beside this one or beside its figure: these end the zone sideways, not upwards."""
+    found = []
+    graphics = canvas.graphics
+    over = graphics[(graphics[:, 0] < caption.bbox.x1) & (graphics[:, 2] > caption.bbox.x0)]
+    for box in (c.bbox for c in canvas.captions if c is not caption):
+        if box.overlap_x(caption.bbox) > 2 or box.x1 < left or box.x0 > right:
+            continue
+        past = (over[:, 1] < box.y0) & (over[:, 3] > box.y1) & ((over[:, 0] > box.x1) | (over[:, 2] < box.x0))
+        if box.overlap_y(caption.bbox) > 2 or bool(past.any()):
+            found.append(box)
+    return found
+
+
+def _split(canvas: Canvas, zone: Box, caption: Box, neighbour: Box) -> float:
+    """x of the border between the figures of two captions side by side: amid the widest empty strip between these."""
+    low, high = (neighbour.x1, caption.x0) if neighbour.x1 <= caption.x0 + 2 else (caption.x1, neighbour.x0)
+    boxes = [*as_boxes(canvas.graphics), *(row.bbox for row in canvas.texts)]
+    widest, end = (0.0, (low + high) / 2), low
+    for box in sorted((b for b in boxes if b.overlap_y(zone) > 0), key=lambda b: b.x0):
+        if box.x0 >= high:
+            break
+        widest = max(widest, (box.x0 - end, (box.x0 + end) / 2))
+        end = max(end, box.x1)
+    return max(widest, (high - end, (high + end) / 2))[1]
+
+
 def _width(canvas: Canvas, caption: Caption, style: Style) -> tuple[float, float]:
-    """x range: the column of the caption, cut by text and captions that stand beside it."""
+    """x range: the column of the caption, cut by text and graphics that stand beside it."""
     box = caption.bbox
     left, right = min(style.text_left, box.x0) - 4, max(style.text_right, box.x1) + 4
     left, right = max(left - 30, canvas.page.box.x0), min(right + 30, canvas.page.box.x1)
@@ -45,18 +78,15 @@ def _width(canvas: Canvas, caption: Caption, style: Style) -> tuple[float, float
             right = style.gutter
         else:
             left = style.gutter
+    graphics = as_boxes(
+        canvas.graphics
+    )  # what passes by the caption belongs to another one, or the caption is beside it
+    beside += [b for b in graphics if b.overlap_y(box) > 0.5 * box.height and b.overlap_x(box) < 2]
     for other in beside:
         if other.x1 <= box.x0 + 2:
             left = max(left, other.x1)
         elif other.x0 >= box.x1 - 2:
             right = min(right, other.x0)
-    for neighbour in (c.bbox for c in canvas.captions if c is not caption):
-        if neighbour.overlap_y(box) <= 2:
-            continue
-        if neighbour.x1 <= box.x0 + 2:
-            left = max(left, (neighbour.x1 + box.x0) / 2)
-        elif neighbour.x0 >= box.x1 - 2:
-            right = min(right, (neighbour.x0 + box.x1) / 2)
     return left, right
 
 
