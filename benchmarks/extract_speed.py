@@ -4,7 +4,8 @@
 
 The bare loop opens each file and asks every page for its text dictionary, object boxes and drawings, and throws the
 answers away. Extraction does the whole paper: captions, regions, 300 dpi crops as PNG, citing paragraphs, curation,
-without OCR and features. Prints pages per second of processor time of both and their ratio, round by round; take the median.
+without OCR and features. Prints pages per second of processor time of both and their ratio, round by round; take the
+median.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def bare(path: Path) -> int:
         for page in document:
             page.get_text("dict", flags=TEXT_FLAGS)
             page.get_bboxlog()
-            page.get_cdrawings()
+            page.get_drawings()
         return document.page_count
 
 
