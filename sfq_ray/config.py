@@ -44,8 +44,22 @@ class Curation(Section):
     max_hard_drop_ratio: float = 0.30
 
 
+class Layout(Section):
+    """The detector of extract.layout, where that is one."""
+
+    pages: Literal["all", "unsure"] = Field(
+        "all", description="unsure: only pages where the embedded finder leaves a caption or a large graphic alone."
+    )
+    weights: str | None = Field(None, description="Local folder or name on the hub; default: the backend's own.")
+    device: str = Field("cpu", description="Device of the model in its actor, such as cuda:0.")
+    gpus: float = Field(0.0, ge=0, description="GPUs that Ray reserves for each actor; 0 runs on the CPU.")
+    batch_pages: int = Field(8, gt=0, description="Pages of one forward pass, from as many papers as it takes.")
+    threshold: float = Field(0.4, gt=0, lt=1, description="Boxes with a lower score are left out.")
+
+
 class Extract(Section):
-    layout: str = "pymupdf"
+    layout: str = Field("pymupdf", description="pymupdf (embedded), or a detector: marker, pp-doclayout.")
+    detector: Layout = Layout()
     dpi: int = Field(300, ge=72, le=600)
     max_context_tokens: int = Field(2000, gt=0, description="L_max: tokens of all citing paragraphs of a figure.")
     min_paragraph_chars: int = 20

@@ -20,7 +20,8 @@ from sfq_ray import inputs as given
 from sfq_ray import raydata
 from sfq_ray.config import Settings
 from sfq_ray.errors import RETRYABLE, FatalError
-from sfq_ray.extract.layouts import LAYOUTS
+from sfq_ray.extract.layout_worker import LayoutWorker
+from sfq_ray.extract.layouts import EMBEDDED, LAYOUTS
 from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.features import OCR
 from sfq_ray.judge.backends import BACKENDS
@@ -37,7 +38,7 @@ LIBRARIES = ("pymupdf", "opencv-python-headless", "imagehash", "rapidocr", "onnx
 # settings that change how a job runs, not what comes out for an input that succeeds
 FREE_SETTINGS = frozenset(
     {"extract.limits.seconds_per_paper", "extract.limits.memory_mb", "extract.limits.papers_per_child",
-     "judge.calls_in_flight"}
+     "extract.detector.device", "extract.detector.gpus", "extract.detector.batch_pages", "judge.calls_in_flight"}
 )  # fmt: skip
 
 
@@ -72,7 +73,10 @@ def extract(paths: Sequence[str], out: Path, settings: Settings, workers: int | 
         store, "extract", settings, ("extract", "features"),
         {"inputs": {"count": len(found), "fingerprint": given.fingerprint(found)}},
     )  # fmt: skip
-    units = [unit for unit in _parts(found) if _to_do(store, unit)]
+    parts = _parts(found)
+    units = [unit for unit in parts if _to_do(store, unit)]
+    if settings.extract.layout != EMBEDDED:
+        _see(parts, store, settings, workers)
     done = len(found) - sum(len(unit["inputs"]) for unit in units)
     progress = Progress("extract", "papers", len(found))
     progress.add(done, {"done before": done})
@@ -92,6 +96,19 @@ def extract(paths: Sequence[str], out: Path, settings: Settings, workers: int | 
     counted = sum(totals(out).papers.values())
     if counted != len(found):
         raise FatalError(f"{out}: {len(found)} inputs but {counted} rows in papers/; please report this")
+
+
+def _see(parts: Sequence[dict[str, Any]], store: Store, settings: Settings, workers: int | None) -> None:
+    """PDFs -> layouts/: what a layout detector sees on the pages, for extraction to use."""
+    units = [unit for unit in parts if not store.has("layouts", unit["part"])]
+    inputs = sum(len(unit["inputs"]) for unit in parts)
+    progress = Progress("layout", "papers", inputs)
+    progress.add(inputs - sum(len(unit["inputs"]) for unit in units), {})
+    build = partial(LayoutWorker, str(store.root), settings)
+    with raydata.session(workers) as pool:
+        for summary in raydata.run_units(units, build, pool, settings.extract.detector.gpus):
+            progress.add(summary["papers"], {"pages seen": summary["pages"], "failed": summary["failed"]})
+    progress.close()
 
 
 def judge(out: Path, settings: Settings, workers: int | None = None) -> None:

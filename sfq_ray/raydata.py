@@ -70,8 +70,12 @@ def session(workers: int | None) -> Iterator[int]:
             ray.shutdown()
 
 
-def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], workers: int) -> Iterator[dict[str, Any]]:
+def run_units(
+    units: Sequence[dict[str, Any]], build: Callable[[], Worker], workers: int, gpus: float = 0.0
+) -> Iterator[dict[str, Any]]:
     """Every unit through one of `workers` actors; yields the summaries as they come, in any order.
+
+    With `gpus` each actor holds so many, and there are no more actors than the cluster's GPUs allow.
 
     Raises FatalError when a worker says that the job cannot go on. A worker process that dies is replaced and its
     unit given to another; what a unit does about inputs that kill it again and again is its own affair.
@@ -79,6 +83,14 @@ def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], work
     if not units:
         return
     _configure()
+    if gpus:
+        here = ray.cluster_resources().get("GPU", 0.0)
+        if here < gpus:
+            raise FatalError(
+                f"extract.detector.gpus: {gpus:g} GPUs are asked for each actor, but Ray knows of {here:g}; "
+                "set it to 0 for the CPU, or start the job where the GPUs are"
+            )
+        workers = min(workers, int(here / gpus))
     dataset = ray.data.from_items([{"unit": json.dumps(unit)} for unit in units], override_num_blocks=len(units))
     results = dataset.map_batches(
         _Actor,
@@ -87,6 +99,7 @@ def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], work
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(size=min(workers, len(units)), max_tasks_in_flight_per_actor=1),
         num_cpus=1,
+        num_gpus=gpus or None,
     )
     for row in results.iter_rows():
         summary = json.loads(row["summary"])

@@ -1,5 +1,6 @@
 """The tables: one documented pyarrow schema each. Every row is cast to its schema when it is written.
 
+layouts/  one row per page that a layout detector saw (written by extract, only with such a detector)
 papers/   one row per input file                     (written by extract)
 figures/  one row per figure found, kept or dropped  (written by extract)
 calls/    one row per model call: the ledger         (written by judge)
@@ -31,6 +32,23 @@ BOX = pa.list_(pa.float32())
 """[x0, y0, x1, y1] in pt, origin at the top left of the displayed page."""
 
 RULE_COUNT = pa.struct([pa.field("stage", pa.string()), pa.field("rule", pa.string()), pa.field("count", pa.int32())])
+
+LAYOUTS = pa.schema(
+    [
+        _key("paper_id", "The paper."),
+        _field("page", pa.int32(), "0-based; null: the paper's pages could not be rendered (error says why)."),
+        _field(
+            "regions",
+            pa.list_(
+                pa.struct([pa.field("label", pa.string()), pa.field("score", pa.float32()), pa.field("bbox", BOX)])
+            ),
+            "Figure bodies that the detector sees, box in pt; null where it failed.",
+        ),
+        _field("error", pa.string(), "layout_failed, or why the paper could not be rendered; else null."),
+        _field("message", pa.string(), "What went wrong."),
+    ],
+    metadata={b"table": b"layouts"},
+)
 
 PAPERS = pa.schema(
     [
@@ -208,7 +226,9 @@ SCORES = pa.schema(
     metadata={b"table": b"scores"},
 )
 
-TABLES: dict[str, pa.Schema] = {"papers": PAPERS, "figures": FIGURES, "calls": CALLS, "scores": SCORES}
+TABLES: dict[str, pa.Schema] = {
+    "layouts": LAYOUTS, "papers": PAPERS, "figures": FIGURES, "calls": CALLS, "scores": SCORES,
+}  # fmt: skip
 
 
 def table_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:

@@ -15,20 +15,27 @@ import struct
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 
 from sfq_ray.config import Extract
 from sfq_ray.errors import ExtractError
-from sfq_ray.tables import FIGURES
+from sfq_ray.extract.layouts import NOTHING_SEEN, Region, SeenPages
+from sfq_ray.geometry import Box
+from sfq_ray.tables import BOX, FIGURES
 
 HEADER = struct.Struct("<cQ")  # b"r" (result) or b"e" (error), length in bytes
 IMPORT_SECONDS = 60.0  # the first paper of a child also pays for its imports
 EXTRA = [pa.field("image_boxes", pa.list_(pa.list_(pa.float32()))), pa.field("image_dpis", pa.list_(pa.float32()))]
 DERIVED = {"figure_id", "paper_id"}  # set by the parent
 WIRE = pa.schema([field.with_nullable(True) for field in FIGURES if field.name not in DERIVED] + EXTRA)
+PAGE_WIRE = pa.schema(
+    [("page", pa.int32()), ("box", BOX), ("height", pa.int32()), ("width", pa.int32()), ("pixels", pa.large_binary())]
+)
 
 
 class PaperReader:
@@ -39,11 +46,27 @@ class PaperReader:
         self._process: subprocess.Popen[bytes] | None = None
         self._papers = 0
 
-    def read(self, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def read(self, path: Path, seen: SeenPages = NOTHING_SEEN) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Facts of the paper (pages, title, warnings) and its figure rows (see extract.paper.Paper).
 
         Raises ExtractError: the child's own, or timeout, out_of_memory or crashed.
         """
+        table = self._ask({"path": str(path), "seen": asdict(seen)})
+        return json.loads(table.schema.metadata[b"paper"]), table.to_pylist()
+
+    def pages_to_see(self, path: Path) -> list[tuple[int, Box, np.ndarray]]:
+        """Pages for a layout detector (see extract.paper.pages_to_see). Raises ExtractError like `read`."""
+        rows = self._ask({"path": str(path), "seen": None}).to_pylist()
+        return [
+            (
+                row["page"],
+                Box(*row["box"]),
+                np.frombuffer(row["pixels"], np.uint8).reshape(row["height"], row["width"], 3),
+            )
+            for row in rows
+        ]
+
+    def _ask(self, request: dict[str, Any]) -> pa.Table:
         if self._papers >= self.settings.limits.papers_per_child:
             self.close()
         fresh = self._process is None
@@ -52,7 +75,7 @@ class PaperReader:
         seconds = self.settings.limits.seconds_per_paper
         try:
             assert process.stdin is not None
-            process.stdin.write(json.dumps({"path": str(path)}).encode() + b"\n")
+            process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
             kind, payload = self._receive(process, time.monotonic() + seconds + (IMPORT_SECONDS if fresh else 0.0))
         except TimeoutError:
@@ -67,8 +90,7 @@ class PaperReader:
             if failure["kind"] in ("out_of_memory", "internal"):
                 self.close()
             raise ExtractError(failure["kind"], failure["message"])
-        table = pa.ipc.open_stream(payload).read_all()
-        return json.loads(table.schema.metadata[b"paper"]), table.to_pylist()
+        return pa.ipc.open_stream(payload).read_all()
 
     def close(self) -> None:
         """Kills the child, if there is one."""
@@ -125,20 +147,41 @@ class PaperReader:
 def serve(settings: Extract, requests: BinaryIO, replies: BinaryIO) -> None:
     """The child: one JSON request a line, one framed answer each, until the requests end."""
     for line in requests:
-        kind, payload = _answer(Path(json.loads(line)["path"]), settings)
+        request = json.loads(line)
+        kind, payload = _answer(Path(request["path"]), request["seen"], settings)
         replies.write(HEADER.pack(kind, len(payload)))
         replies.write(payload)
         replies.flush()
 
 
-def _answer(path: Path, settings: Extract) -> tuple[bytes, bytes]:
+def _paper_table(path: Path, seen: dict[str, Any], settings: Extract) -> pa.Table:
     from sfq_ray.extract.paper import extract_paper  # the imports count against the first paper's time, not start-up
 
+    regions = {
+        int(number): [Region(r["label"], r["score"], Box(*r["bbox"])) for r in found]
+        for number, found in seen["regions"].items()
+    }
+    failures = {int(number): why for number, why in seen["failures"].items()}
+    paper = extract_paper(path, settings, SeenPages(regions, failures))
+    facts = {"pages": paper.pages, "title": paper.title, "warnings": paper.warnings}
+    rows = [{name: row.get(name) for name in WIRE.names} for row in paper.figures]
+    return pa.Table.from_pylist(rows, schema=WIRE.with_metadata({b"paper": json.dumps(facts).encode()}))
+
+
+def _pages_table(path: Path, settings: Extract) -> pa.Table:
+    from sfq_ray.extract.paper import pages_to_see
+
+    rows = [
+        {"page": number, "box": list(box), "height": image.shape[0], "width": image.shape[1], "pixels": image.tobytes()}
+        for number, box, image in pages_to_see(path, settings)
+    ]
+    return pa.Table.from_pylist(rows, schema=PAGE_WIRE)
+
+
+def _answer(path: Path, seen: dict[str, Any] | None, settings: Extract) -> tuple[bytes, bytes]:
+    """`seen` is None where the pages for a layout detector are asked for."""
     try:
-        paper = extract_paper(path, settings)
-        facts = {"pages": paper.pages, "title": paper.title, "warnings": paper.warnings}
-        rows = [{name: row.get(name) for name in WIRE.names} for row in paper.figures]
-        table = pa.Table.from_pylist(rows, schema=WIRE.with_metadata({b"paper": json.dumps(facts).encode()}))
+        table = _pages_table(path, settings) if seen is None else _paper_table(path, seen, settings)
         sink = io.BytesIO()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)

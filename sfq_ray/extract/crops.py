@@ -14,9 +14,12 @@ from sfq_ray.extract.sheets import Sheets
 from sfq_ray.geometry import PT_PER_INCH, Box
 
 INK_LEVEL = 250  # grey value: darker than this is ink
+LAYOUT_DPI, LAYOUT_SIDE_PX = 96.0, 2048.0
 PADDING_PT = 1.0  # white kept around the ink
 # Plots are flat colours, which the filters of PNG make larger, and trying them takes most of the time.
-PNG = (cv2.IMWRITE_PNG_FILTER, cv2.IMWRITE_PNG_FILTER_NONE, cv2.IMWRITE_PNG_COMPRESSION, 3)
+PNG = [cv2.IMWRITE_PNG_COMPRESSION, 3]
+if hasattr(cv2, "IMWRITE_PNG_FILTER"):  # OpenCV 4.12
+    PNG += [cv2.IMWRITE_PNG_FILTER, cv2.IMWRITE_PNG_FILTER_NONE]
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,14 @@ def render(sheets: Sheets, page: Page, box: Box, dpi: int, max_pixels: int) -> C
     left, top = pixmap.x / scale, pixmap.y / scale
     bbox = Box(left + x0 / scale, top + y0 / scale, left + x1 / scale, top + y1 / scale)
     return Crop(pixels[y0:y1, x0:x1], bbox, used)
+
+
+def whole(sheets: Sheets, page: Page) -> np.ndarray:
+    """The page as layout detectors look at it: RGB uint8 (height, width, 3), LAYOUT_DPI or less on a huge page."""
+    dpi = min(LAYOUT_DPI, LAYOUT_SIDE_PX / max(page.box.width, page.box.height) * PT_PER_INCH)
+    pixmap = sheets.pixels(page.number, dpi)
+    samples = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.stride)
+    return samples[:, : pixmap.width * 3].reshape(pixmap.height, pixmap.width, 3)
 
 
 def ink_box(pixels: np.ndarray, padding: int) -> tuple[int, int, int, int] | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pymupdf
 
 from sfq_ray.bind import Context, Target, bind
@@ -19,7 +20,8 @@ from sfq_ray.errors import ExtractError
 from sfq_ray.extract import crops, curate
 from sfq_ray.extract.captions import Caption, find_captions
 from sfq_ray.extract.document import Page, open_pdf, read_pages
-from sfq_ray.extract.layouts import Block, load_layout
+from sfq_ray.extract.layouts import EMBEDDED, NOTHING_SEEN, Block, PageRegions, SeenPages
+from sfq_ray.extract.layouts.pymupdf import find_blocks
 from sfq_ray.extract.rows import page_rows
 from sfq_ray.extract.sheets import Sheets
 from sfq_ray.extract.style import Style, document_style
@@ -27,6 +29,7 @@ from sfq_ray.extract.text import Vocabulary, normalise
 from sfq_ray.geometry import PT_PER_INCH, Box, pt_to_px
 
 SYMBOL_FONTS = ("dingbats", "wingdings", "webdings", "marlett")  # their letters are drawings: points of plots, bullets
+SURE_SCORE = 0.5  # of a block: it stands within 40 pt of its caption and is made of graphics
 KEPT_INK = 0.98  # share of the ink that a second crop must keep
 
 
@@ -51,34 +54,69 @@ class _Find:
     def page(self) -> int:
         return self.block.page if self.block else self.caption.page if self.caption else 0
 
-
-def extract_paper(path: Path, settings: Extract) -> Paper:
-    """All figures of the PDF. Raises ExtractError when the paper as a whole cannot be read."""
-    document = open_pdf(path, settings.limits)
-    try:
-        return _extract(document, settings)
-    finally:
-        document.close()
+    @property
+    def unsure(self) -> bool:
+        return self.caption is None or self.block is None or self.block.score < SURE_SCORE
 
 
-def _extract(document: pymupdf.Document, settings: Extract) -> Paper:
-    sheets = Sheets(document)
+@dataclass(frozen=True)
+class _Reading:
+    """A paper read once: its pages, and the figures found on them."""
+
+    pages: list[Page]
+    vocabulary: Vocabulary
+    style: Style
+    captions: list[Caption]
+    finds: list[_Find]
+
+
+def extract_paper(path: Path, settings: Extract, seen: SeenPages = NOTHING_SEEN) -> Paper:
+    """All figures of the PDF. Raises ExtractError when the paper as a whole cannot be read.
+
+    `seen`: what a layout detector saw; a page on which it failed is read by the embedded finder, marked and warned of.
+    """
+    with open_pdf(path, settings.limits) as document:
+        sheets = Sheets(document)
+        reading = _read(sheets, settings, seen.regions)
+        pages = reading.pages
+        warnings = [warning for page in pages for warning in page.warnings]
+        if document.page_count > len(pages):
+            warnings.append(f"only the first {len(pages)} of {document.page_count} pages were read (limits.pages)")
+        warnings += [f"page {number + 1}: {settings.layout} failed: {why}" for number, why in seen.failures.items()]
+        contexts = _contexts(reading, settings)
+        figures = [_row(sheets, pages, find, settings) for find in reading.finds]
+        _curate(sheets, pages, figures, reading.style, settings)
+        for figure in figures:
+            if figure["page"] in seen.failures:
+                figure["flags"].append("find:layout_failed")
+        return Paper(document.page_count, _title(document), warnings, [
+            _finished(figure, index, contexts.get(index, [])) for index, figure in enumerate(figures)
+        ])  # fmt: skip
+
+
+def pages_to_see(path: Path, settings: Extract) -> list[tuple[int, Box, np.ndarray]]:
+    """(number, box in pt, RGB image) of the pages that a layout detector should look at.
+
+    All, or with detector.pages "unsure" those where the embedded finder leaves a figure caption without a figure, a
+    large graphic without a caption, or stands a figure far from its caption. Raises ExtractError.
+    """
+    with open_pdf(path, settings.limits) as document:
+        sheets = Sheets(document)
+        reading = _read(sheets, settings, {})
+        wanted = {page.number for page in reading.pages if not page.box.empty}
+        if settings.detector.pages == "unsure":
+            wanted &= {find.page for find in reading.finds if find.unsure}
+        return [(page.number, page.box, crops.whole(sheets, page)) for page in reading.pages if page.number in wanted]
+
+
+def _read(sheets: Sheets, settings: Extract, regions: PageRegions) -> _Reading:
     pages = list(read_pages(sheets, settings.limits))
-    warnings = [warning for page in pages for warning in page.warnings]
-    if document.page_count > len(pages):
-        warnings.append(f"only the first {len(pages)} of {document.page_count} pages were read (limits.pages)")
     rows = [page_rows(page) for page in pages]
     vocabulary = Vocabulary(line.text for page in pages for line in page.lines)
     style = document_style(pages, rows)
     captions = find_captions(pages, rows, vocabulary, style.size)
-    blocks = load_layout(settings.layout)(pages, rows, captions, style, sheets.grey)
-    finds = _in_order(captions, blocks, style)
-    contexts = _contexts(pages, captions, finds, vocabulary, settings)
-    figures = [_row(sheets, pages, find, style, settings) for find in finds]
-    _curate(sheets, pages, figures, style, settings)
-    return Paper(document.page_count, _title(document), warnings, [
-        _finished(figure, index, contexts.get(index, [])) for index, figure in enumerate(figures)
-    ])  # fmt: skip
+    blocks = find_blocks(pages, rows, captions, style, sheets.grey, regions, settings.layout)
+    return _Reading(pages, vocabulary, style, captions, _in_order(captions, blocks, style))
 
 
 def _in_order(captions: Sequence[Caption], blocks: Sequence[Block], style: Style) -> list[_Find]:
@@ -95,15 +133,10 @@ def _in_order(captions: Sequence[Caption], blocks: Sequence[Block], style: Style
     return finds + [_Find(None, block) for block in loose]
 
 
-def _contexts(
-    pages: Sequence[Page],
-    captions: Sequence[Caption],
-    finds: Sequence[_Find],
-    vocabulary: Vocabulary,
-    settings: Extract,
-) -> dict[int, list[Context]]:
+def _contexts(reading: _Reading, settings: Extract) -> dict[int, list[Context]]:
+    finds = reading.finds
     zones: dict[int, list[Box]] = {}
-    for caption in captions:
+    for caption in reading.captions:
         zones.setdefault(caption.page, []).append(caption.bbox)
     for find in finds:
         if find.block is not None and find.caption is not None:
@@ -113,12 +146,15 @@ def _contexts(
         for i, f in enumerate(finds)
         if f.caption is not None
     ]
-    return bind(pages, targets, zones, vocabulary, settings)
+    return bind(reading.pages, targets, zones, reading.vocabulary, settings)
 
 
-def _row(sheets: Sheets, pages: Sequence[Page], find: _Find, style: Style, settings: Extract) -> dict[str, Any]:
+def _row(sheets: Sheets, pages: Sequence[Page], find: _Find, settings: Extract) -> dict[str, Any]:
     """The row of one find as far as the PDF alone tells; the crop stays as pixels under "_crop"."""
-    row: dict[str, Any] = {"page": find.page, "flags": [], "panels": [], "words": [], "layout": settings.layout}
+    row: dict[str, Any] = {
+        "page": find.page, "flags": [], "panels": [], "words": [],
+        "layout": find.block.layout if find.block else EMBEDDED,
+    }  # fmt: skip
     if find.caption is not None:
         caption = find.caption
         row |= {

@@ -13,6 +13,8 @@ from sfq_ray.config import Settings
 from sfq_ray.errors import RETRYABLE, ExtractError
 from sfq_ray.extract import curate
 from sfq_ray.extract.child import PaperReader
+from sfq_ray.extract.layout_worker import seen_pages
+from sfq_ray.extract.layouts import NOTHING_SEEN, SeenPages
 from sfq_ray.features import load_ocr, measure
 from sfq_ray.inputs import Input
 from sfq_ray.store import Store
@@ -36,6 +38,7 @@ class ExtractWorker:
         part = unit["part"]
         inputs = [Input(**item) for item in unit["inputs"]]
         finished = self._finished(part)
+        seen = seen_pages(self.store, part)
         deaths = Deaths(self.store.root / ".work" / f"{part}.json", self.job)
         papers: list[dict[str, Any]] = []
         figures: list[dict[str, Any]] = []
@@ -43,7 +46,7 @@ class ExtractWorker:
             if item.paper_id in finished:
                 paper, own = finished[item.paper_id]
             else:
-                paper, own = self._paper(item, deaths)
+                paper, own = self._paper(item, seen.get(item.paper_id, NOTHING_SEEN), deaths)
             papers.append(paper)
             figures.extend(own)
         self.store.remove("scores", part)  # they would belong to other figures
@@ -65,7 +68,7 @@ class ExtractWorker:
             if paper["error"] not in RETRYABLE
         }
 
-    def _paper(self, item: Input, deaths: Deaths) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def _paper(self, item: Input, seen: SeenPages, deaths: Deaths) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         paper: dict[str, Any] = {
             "paper_id": item.paper_id, "venue": item.venue, "year": item.year, "title": item.title,
             "source": item.source, "sha256": item.sha256, "size_bytes": item.size_bytes, "extractor": EXTRACTOR,
@@ -76,7 +79,7 @@ class ExtractWorker:
             return self._closed(paper | reason | {"message": f"the same bytes as {item.duplicate_of}"}, [])
         try:
             deaths.enter(item.paper_id)
-            facts, figures = self.reader.read(Path(item.source))
+            facts, figures = self.reader.read(Path(item.source), seen)
             paper |= {"pages": facts["pages"], "warnings": facts["warnings"], "title": item.title or facts["title"]}
             rows = [self._figure(paper, figure) for figure in figures]
             deaths.leave()

@@ -8,12 +8,13 @@ figure. Which one is a habit of the document. Tables are set aside first, from t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sfq_ray.extract.captions import Caption
 from sfq_ray.extract.document import Page
-from sfq_ray.extract.layouts import Block
+from sfq_ray.extract.layouts import EMBEDDED, Block, PageRegions
 from sfq_ray.extract.layouts.canvas import BACKGROUND_SHARE, CLUSTER_GAP, Canvas, Ink, cluster, read_canvas
 from sfq_ray.extract.layouts.content import Content, text_content, zone_content
 from sfq_ray.extract.layouts.zones import caption_zones
@@ -25,30 +26,42 @@ MIN_GRAPHIC_SIDE = 60.0  # pt: a larger graphic without a caption is reported
 
 
 def find_blocks(
-    pages: Sequence[Page], rows: Sequence[list[Row]], captions: Sequence[Caption], style: Style, ink: Ink
+    pages: Sequence[Page],
+    rows: Sequence[list[Row]],
+    captions: Sequence[Caption],
+    style: Style,
+    ink: Ink,
+    regions: PageRegions | None = None,
+    layout: str = EMBEDDED,
 ) -> list[Block]:
     """One block per figure caption that has graphics (or a text figure), and the large graphics that are left.
 
     `ink(n, box)` gives page n as a grey image at 72 dpi; it is asked only for the graphics of pages with a figure
-    caption or large objects.
+    caption or large objects. On a page in `regions` the boxes that the detector `layout` saw replace its graphics.
     """
+    regions = regions or {}
     found: list[tuple[Canvas, list[tuple[int, dict[str, Content]]]]] = []
     for page, page_rows in zip(pages, rows, strict=True):
         own = [(i, c) for i, c in enumerate(captions) if c.page == page.number]
-        if not any(c.kind == "figure" for _, c in own) and not _has_large_object(page):
+        seen = regions.get(page.number)
+        if not any(c.kind == "figure" for _, c in own) and not (seen or _has_large_object(page)):
             continue
         canvas = read_canvas(page, page_rows, [c for _, c in own], style, ink)
+        if seen is not None:
+            boxes = np.array([region.bbox for region in seen], np.float32).reshape(-1, 4)
+            canvas = replace(canvas, graphics=boxes)
         options = [(index, _contents(canvas, caption, style)) for index, caption in own if caption.kind == "figure"]
         found.append((canvas, options))
     habit = _habit(sides for _, options in found for _, sides in options)
     blocks: list[Block] = []
     for canvas, options in found:
         chosen = _choose(canvas, options, habit)
+        source = layout if canvas.page.number in regions else EMBEDDED
         blocks.extend(
-            Block("figure", canvas.page.number, content.bbox, index, content.score, content.panels)
+            Block("figure", canvas.page.number, content.bbox, index, content.score, content.panels, source)
             for index, content in chosen
         )
-        blocks.extend(_uncaptioned(canvas, [content.bbox for _, content in chosen]))
+        blocks.extend(_uncaptioned(canvas, [content.bbox for _, content in chosen], source))
     return blocks
 
 
@@ -120,14 +133,14 @@ def _choose(canvas: Canvas, options: Sequence[tuple[int, dict[str, Content]]], h
     return [(index, chosen[index]) for index, _ in options if index in chosen]
 
 
-def _uncaptioned(canvas: Canvas, taken: Sequence[Box]) -> list[Block]:
+def _uncaptioned(canvas: Canvas, taken: Sequence[Box], source: str) -> list[Block]:
     blocks = []
     for box in cluster(canvas.graphics, canvas.page.box, CLUSTER_GAP):
         if min(box.width, box.height) < MIN_GRAPHIC_SIDE:
             continue
         if any(_overlap(box, other) > 0.1 * box.area for other in taken):
             continue
-        blocks.append(Block("graphic", canvas.page.number, box, None, 0.0))
+        blocks.append(Block("graphic", canvas.page.number, box, None, 0.0, layout=source))
     return blocks
 
 
