@@ -9,7 +9,9 @@ model count each time; what they cost is measured with a blank page and taken of
 extract_paper: captions, boxes, crops and citing paragraphs, without OCR. Both render their crops, figcrop at 600 dpi,
 extraction at 300. Prints CPU seconds (all threads, user and system) per page of both, over the papers both could read.
 
-Regions without a figure number are left out; --loose writes those that are no tables too, with an empty number.
+figcrop names tables as it names figures ("Table 2" gives Fig2), so numbered regions are left out where the page has a
+caption line of that number for a table and none for a figure. Regions without a number are left out too; --loose writes
+those that are no tables, with an empty number. A paper on which figcrop breaks off gives no predictions and no times.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -31,6 +34,8 @@ import pymupdf
 from sfq_ray.config import Extract
 from sfq_ray.errors import ExtractError
 from sfq_ray.extract.paper import extract_paper
+
+CAPTION = re.compile(r"\s*(fig(?:ure)?|table)\.?\s*(\d+)", re.IGNORECASE)  # as figcrop reads captions
 
 
 def figcrop(python: Path, pdf: Path, folder: Path) -> tuple[list[dict[str, Any]] | None, float]:
@@ -59,15 +64,24 @@ def start_s(python: Path, folder: Path) -> float:
     return min(figcrop(python, blank, folder / f"blank{number}")[1] for number in (1, 2))
 
 
-def lines(paper_id: str, manifest: list[dict[str, Any]], loose: bool) -> Iterator[dict[str, Any]]:
+def table_numbers(page: pymupdf.Page) -> set[str]:
+    """Numbers that caption lines of the page give to tables and not to figures."""
+    found: dict[str, set[str]] = {"f": set(), "t": set()}
+    for line in page.get_text().splitlines():
+        if match := CAPTION.match(line):
+            found[match[1][0].lower()].add(str(int(match[2])))
+    return found["t"] - found["f"]
+
+
+def lines(pdf: Path, manifest: list[dict[str, Any]], loose: bool) -> Iterator[dict[str, Any]]:
     """Predictions in the format of export_predictions.py."""
+    with pymupdf.open(pdf) as document:
+        tables = [table_numbers(page) for page in document]
     for entry in manifest:
-        if entry["label"] == "table" or (entry["fig"] is None and not loose):
+        number, page = (entry["fig"] or "").removeprefix("Fig"), entry["page"] - 1
+        if entry["label"] == "table" or number in tables[page] or not (number or loose):
             continue
-        yield {
-            "id": paper_id, "number": (entry["fig"] or "").removeprefix("Fig"), "page": entry["page"] - 1,
-            "bbox": entry["bbox_pt"], "caption": "", "citing": [],
-        }  # fmt: skip
+        yield {"id": pdf.stem, "number": number, "page": page, "bbox": entry["bbox_pt"], "caption": "", "citing": []}
 
 
 def own(pdf: Path) -> tuple[int, float]:
@@ -101,7 +115,7 @@ def main() -> None:
             if manifest is None:
                 sys.stderr.write(f"{pdf.stem}: figcrop failed\n")
                 continue
-            file.writelines(json.dumps(line) + "\n" for line in lines(pdf.stem, manifest, args.loose))
+            file.writelines(json.dumps(line) + "\n" for line in lines(pdf, manifest, args.loose))
             papers, pages, theirs_s, ours_s = papers + 1, pages + count, theirs_s + spent, ours_s + mine
     for title, seconds in (("figcrop", theirs_s), ("figcrop without start", theirs_s - papers * start)):
         sys.stdout.write(f"{title}: {seconds / pages:.3f} CPU s/page, {seconds / ours_s:.1f} times extraction\n")
