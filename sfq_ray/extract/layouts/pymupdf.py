@@ -2,7 +2,8 @@
 
 For every figure caption the free zone above and below it is measured: as wide as its column (or its neighbours)
 leave room, as high as the distance to the next body text or caption. The graphics in one of the two zones are the
-figure. Which one is a habit of the document. Tables are set aside first, from their rules.
+figure. Which one is a habit of the document. Tables are set aside first, from their rules. A caption whose page has no
+figure for it may have it on the page before or after (see nextpage).
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from sfq_ray.extract.document import Page
 from sfq_ray.extract.layouts import EMBEDDED, Block, PageRegions
 from sfq_ray.extract.layouts.canvas import BACKGROUND_SHARE, CLUSTER_GAP, Canvas, Ink, cluster, read_canvas
 from sfq_ray.extract.layouts.content import Content, text_content, zone_content
+from sfq_ray.extract.layouts.nextpage import add_from_other_pages
 from sfq_ray.extract.layouts.zones import caption_zones
 from sfq_ray.extract.rows import Row
 from sfq_ray.extract.style import Style
 from sfq_ray.geometry import Box
 
+VERTICAL = ("above", "below")
 MIN_GRAPHIC_SIDE = 60.0  # pt: a larger graphic without a caption is reported
 
 
@@ -40,35 +43,37 @@ def find_blocks(
     caption or large objects. On a page in `regions` the boxes that the detector `layout` saw replace its graphics.
     """
     regions = regions or {}
-    found: list[tuple[Canvas, list[tuple[int, dict[str, Content]]]]] = []
+    canvases: dict[int, Canvas] = {}
+    options: dict[int, list[tuple[int, dict[str, Content]]]] = {}
     for page, page_rows in zip(pages, rows, strict=True):
         own = [(i, c) for i, c in enumerate(captions) if c.page == page.number]
         seen = regions.get(page.number)
-        if not any(c.kind == "figure" for _, c in own) and not (seen or _has_large_object(page)):
+        if not any(c.kind == "figure" for _, c in own) and not (seen or _has_large_graphic(page)):
             continue
         canvas = read_canvas(page, page_rows, [c for _, c in own], style, ink)
         if seen is not None:
-            boxes = np.array([region.bbox for region in seen], np.float32).reshape(-1, 4)
-            canvas = replace(canvas, graphics=boxes)
-        options = [(index, _contents(canvas, caption, style)) for index, caption in own if caption.kind == "figure"]
-        found.append((canvas, options))
-    habit = _habit(sides for _, options in found for _, sides in options)
+            canvas = replace(canvas, graphics=np.array([r.bbox for r in seen], np.float32).reshape(-1, 4))
+        canvases[page.number] = canvas
+        options[page.number] = [(i, _contents(canvas, c, style)) for i, c in own if c.kind == "figure"]
+    habit = _habit(sides for sheet in options.values() for _, sides in sheet)
+    chosen = {number: _choose(canvases[number], sheet, habit) for number, sheet in options.items()}
+    add_from_other_pages(chosen, canvases, captions, style, habit)
     blocks: list[Block] = []
-    for canvas, options in found:
-        chosen = _choose(canvas, options, habit)
-        source = layout if canvas.page.number in regions else EMBEDDED
+    for number, canvas in canvases.items():
+        source = layout if number in regions else EMBEDDED
         blocks.extend(
-            Block("figure", canvas.page.number, content.bbox, index, content.score, content.panels, source)
-            for index, content in chosen
+            Block("figure", number, content.bbox, index, content.score, content.panels, source)
+            for index, content in chosen[number]
         )
-        blocks.extend(_uncaptioned(canvas, [content.bbox for _, content in chosen], source))
+        blocks.extend(_uncaptioned(canvas, [content.bbox for _, content in chosen[number]], style, source))
     return blocks
 
 
-def _has_large_object(page: Page) -> bool:
-    width, height = (page.objects.boxes[:, 2:] - page.objects.boxes[:, :2]).T
-    large = (np.minimum(width, height) >= MIN_GRAPHIC_SIDE) & (width * height < BACKGROUND_SHARE * page.box.area)
-    return bool(large.any())
+def _has_large_graphic(page: Page) -> bool:
+    """An object that is large, or many that are large together, as the marks of a scatter plot."""
+    boxes = page.objects.boxes
+    small = boxes[(boxes[:, 2:] - boxes[:, :2]).prod(axis=1) < BACKGROUND_SHARE * page.box.area]
+    return any(min(box.width, box.height) >= MIN_GRAPHIC_SIDE for box in cluster(small, page.box, CLUSTER_GAP))
 
 
 def _contents(canvas: Canvas, caption: Caption, style: Style) -> dict[str, Content]:
@@ -82,7 +87,7 @@ def _contents(canvas: Canvas, caption: Caption, style: Style) -> dict[str, Conte
         return _without_parts(contents, caption)
     free = [c.bbox for c in canvas.captions if c.kind != "other"]  # an algorithm can be a figure's content
     for zone in caption_zones(canvas, caption, style, free):
-        content = text_content(canvas, zone, style) if zone.side in ("above", "below") else None
+        content = text_content(canvas, zone, style) if zone.side in VERTICAL else None
         if content is not None:
             contents[zone.side] = content
     return contents
@@ -98,7 +103,7 @@ def _without_parts(contents: dict[str, Content], caption: Caption) -> dict[str, 
     parts = [
         side
         for side, content in contents.items()
-        if side in ("above", "below")
+        if side in VERTICAL
         and content.bbox.overlap_x(caption.bbox) < 2
         and any(content.bbox.share_inside(box) > 0.8 for box in whole)
     ]
@@ -133,15 +138,32 @@ def _choose(canvas: Canvas, options: Sequence[tuple[int, dict[str, Content]]], h
     return [(index, chosen[index]) for index, _ in options if index in chosen]
 
 
-def _uncaptioned(canvas: Canvas, taken: Sequence[Box], source: str) -> list[Block]:
-    blocks = []
+def _uncaptioned(canvas: Canvas, taken: Sequence[Box], style: Style, source: str) -> list[Block]:
+    """Large graphics that neither a figure nor the caption of a table (or of an algorithm) accounts for."""
+    blocks: list[Block] = []
+    tables = [*canvas.tables, *_drawn_tables(canvas, style)]
     for box in cluster(canvas.graphics, canvas.page.box, CLUSTER_GAP):
         if min(box.width, box.height) < MIN_GRAPHIC_SIDE:
             continue
         if any(_overlap(box, other) > 0.1 * box.area for other in taken):
             continue
+        if any(_overlap(box, table) > 0.5 * box.area for table in tables):
+            continue
         blocks.append(Block("graphic", canvas.page.number, box, None, 0.0, layout=source))
     return blocks
+
+
+def _drawn_tables(canvas: Canvas, style: Style) -> list[Box]:
+    """Tables and algorithms with a caption that are no stack of rules: the graphics nearest to the caption."""
+    found = []
+    for caption in canvas.captions:
+        if caption.kind == "figure" or any(_overlap(table, caption.bbox) > 0 for table in canvas.tables):
+            continue
+        zones = [zone for zone in caption_zones(canvas, caption, style, canvas.obstacles()) if zone.side in VERTICAL]
+        contents = [content for zone in zones if (content := zone_content(canvas, zone, style)) is not None]
+        if contents:
+            found.append(min(contents, key=lambda content: content.distance).bbox)
+    return found
 
 
 def _overlap(a: Box, b: Box) -> float:
