@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -30,7 +31,8 @@ class DocLayoutDetector:
         try:
             import openvino
 
-            home = files("figcrop.models.pp_doclayout_v2") if settings.weights is None else Path(settings.weights)
+            with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of figcrop's own imports
+                home = files("figcrop.models.pp_doclayout_v2") if settings.weights is None else Path(settings.weights)
         except ImportError as error:
             raise FatalError(MISSING) from error
         weights = Path(str(home)) / "layout.xml"
