@@ -25,6 +25,8 @@ SAME_SIDE = 0.03  # near duplicates have sides and aspect within this share ...
 HASHED_PX = 65_536  # the hash looks at 32 x 32 px: the image is brought near to that by plain averaging first
 CELLS = 64  # ... and, since plots on the same axes look alike to a hash, no cell of a 64 x 64 grid
 MAX_CELL_DIFFERENCE = 20.0  # differs by more grey values than scaling and recompression change it
+MAX_WIDTH = 1.1  # of the text area's width, and
+MAX_HEIGHT = 0.9  # of the page's height: a larger figure overflows
 LABELLED = 5  # text lines: a figure with so many is a sparse plot, not an empty panel
 
 
@@ -37,6 +39,7 @@ class Candidate:
     number: str | None
     image: np.ndarray
     columns: float  # pt: width of the page's text area
+    page_height: float  # pt
     text_lines: int = 0  # of the PDF's own text in the figure
     phash: str = ""
     flags: list[str] = field(default_factory=list)
@@ -121,7 +124,8 @@ def flag_soft(figures: Sequence[Candidate], limits: Curation) -> None:
     for figure in kept:
         if len(kept) >= 3 and figure.bbox.area > limits.max_area_ratio * usual:
             figure.flags.append("S2:area")
-        if figure.columns > 0 and figure.bbox.width > 1.1 * figure.columns:
+        wide = figure.columns > 0 and figure.bbox.width > MAX_WIDTH * figure.columns
+        if wide or figure.bbox.height > MAX_HEIGHT * figure.page_height:
             figure.flags.append("S2:overflow")
     for figure, odd in zip(kept, odd_indices([figure.number for figure in kept]), strict=True):
         if odd:

@@ -21,6 +21,8 @@ from sfq_ray.geometry import Box
 
 TEXT_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP  # ligatures are expanded
 BOLD_FLAG, ITALIC_FLAG = 16, 2
+ASCENDER, DESCENDER = 0.8, 0.2  # of the font size, in place of those of a font whose boxes are ...
+LOW = 0.7  # ... lower than this share of the font size: such boxes lie beside their letters
 BOLD_NAMES = ("bold", "black", "heavy", "semibold", "medi", "-bx", "cmbx", "sfbx")
 
 
@@ -138,11 +140,14 @@ def read_page(sheets: Sheets, number: int, limits: Limits) -> Page:
     lines: list[Line] = []
     for block in sheets.text(number, TEXT_FLAGS)["blocks"]:
         for line in block.get("lines", ()):
-            spans = tuple(_span(span) for span in line["spans"])
+            upright = line["dir"][0] > 0.99
+            spans = tuple(_span(span, upright) for span in line["spans"])
             if any(span.text.strip() for span in spans):
                 horizontal = abs(line["dir"][0]) > 0.9
                 baseline = float(max(line["spans"], key=lambda span: len(span["text"]))["origin"][1])
-                lines.append(Line(Box(*line["bbox"]), spans, horizontal, block["number"], baseline))
+                x0, y0, x1, y1 = line["bbox"]
+                box = Box(x0, min(y0, *(s.bbox.y0 for s in spans)), x1, max(y1, *(s.bbox.y1 for s in spans)))
+                lines.append(Line(box, spans, horizontal, block["number"], baseline))
     objects = sheets.objects(number)
     warnings = []
     if len(objects.boxes) > limits.objects_per_page:
@@ -154,11 +159,13 @@ def read_page(sheets: Sheets, number: int, limits: Limits) -> Page:
     return Page(number, box, tuple(lines), objects, tuple(_links(page)), tuple(warnings))
 
 
-def _span(span: dict) -> Span:
+def _span(span: dict, upright: bool) -> Span:
     bold, italic = bool(span["flags"] & BOLD_FLAG), bool(span["flags"] & ITALIC_FLAG)
-    return Span(
-        span["text"], Box(*span["bbox"]), span["font"], float(span["size"]), bold or _bold_name(span["font"]), italic
-    )
+    box, size = Box(*span["bbox"]), float(span["size"])
+    if upright and box.height < LOW * size:  # the font's own ascender and descender are wrong
+        y = float(span["origin"][1])
+        box = Box(box.x0, y - ASCENDER * size, box.x1, y + DESCENDER * size)
+    return Span(span["text"], box, span["font"], size, bold or _bold_name(span["font"]), italic)
 
 
 @lru_cache(1024)

@@ -225,7 +225,7 @@ def _curate(
     """S1 and S2 on the crops, S3 for the flagged ones; writes flags, drops and new crops into the rows."""
     limits = settings.curation
     live = [row for row in figures if "_crop" in row]
-    candidates = [_candidate(row, style) for row in live]
+    candidates = [_candidate(row, pages[row["page"]], style) for row in live]
     curate.drop_hard(candidates, limits)
     curate.flag_soft(candidates, limits)
     for row, candidate in zip(live, candidates, strict=True):
@@ -237,11 +237,11 @@ def _curate(
             _crop_again(sheets, pages, row, style, settings)
 
 
-def _candidate(row: Mapping[str, Any], style: Style) -> curate.Candidate:
+def _candidate(row: Mapping[str, Any], page: Page, style: Style) -> curate.Candidate:
     crop: crops.Crop = row["_crop"]
     return curate.Candidate(
-        row["page"], crop.bbox, row.get("label"), crop.pixels, style.text_right - style.text_left, len(row["words"]),
-        row["phash"],
+        row["page"], crop.bbox, row.get("label"), crop.pixels, style.text_right - style.text_left, page.box.height,
+        len(row["words"]), row["phash"],
     )  # fmt: skip
 
 

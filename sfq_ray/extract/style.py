@@ -15,6 +15,8 @@ MIN_ROWS = 12  # of text, to tell the margins from
 MIN_JUSTIFIED = 4  # rows
 LONG_ROW = 30  # characters: a row this long can belong to a paragraph
 MARGIN_BAND = 0.09  # of the page height: where running heads and page numbers stand
+DEEP_BAND = 0.13  # on paper much larger than the type area; so deep only text that other pages repeat is a head
+DEEP_SHARE = 0.33  # of all pages; left and right pages have heads of their own
 DIGITS = re.compile(r"\d+")
 
 
@@ -75,16 +77,25 @@ def _edge(values: Counter[int], smallest: bool, default: float) -> float:
 
 
 def _heads(pages: Sequence[Page], rows: Sequence[list[Row]]) -> frozenset[tuple[int, str]]:
+    """Keys that two pages show in the margin band, or a third of all, once each and with letters, in the deep band."""
     seen: Counter[tuple[int, str]] = Counter()
+    deep: Counter[tuple[int, str]] = Counter()
+    twice: set[tuple[int, str]] = set()  # on one page, as the titles of panels are
     for page, page_rows in zip(pages, rows, strict=True):
-        for row in page_rows:
-            if in_margin_band(row, page):
-                seen[_head_key(row)] += 1
-    return frozenset(key for key, count in seen.items() if count >= 2)
+        here = Counter(_head_key(row) for row in page_rows if _in_band(row, page, DEEP_BAND))
+        twice |= {key for key, count in here.items() if count > 1}
+        deep.update(key for key in here if any(letter.isalpha() for letter in key[1]))
+        seen.update(_head_key(row) for row in page_rows if in_margin_band(row, page))
+    often = max(2.0, DEEP_SHARE * len(pages))
+    return frozenset(key for key in seen if seen[key] >= 2) | {k for k in deep if deep[k] >= often and k not in twice}
 
 
 def in_margin_band(row: Row, page: Page) -> bool:
-    band = MARGIN_BAND * page.box.height
+    return _in_band(row, page, MARGIN_BAND)
+
+
+def _in_band(row: Row, page: Page, share: float) -> bool:
+    band = share * page.box.height
     return row.bbox.y1 < page.box.y0 + band or row.bbox.y0 > page.box.y1 - band
 
 
@@ -94,10 +105,13 @@ def _head_key(row: Row) -> tuple[int, str]:
 
 def is_head(row: Row, page: Page, style: Style) -> bool:
     """Running head, foot or page number."""
-    if not in_margin_band(row, page):
+    if not _in_band(row, page, DEEP_BAND):
         return False
     y, text = _head_key(row)
-    return text in ("#", "- # -", "–#–", "") or any((y + d, text) in style.heads for d in (-1, 0, 1))
+    number = text in ("#", "- # -", "–#–", "")
+    if number and not in_margin_band(row, page):  # next to a running head, else it may be a tick label
+        return any(abs(y - head) <= 1 for head, words in style.heads if any(letter.isalpha() for letter in words))
+    return number or any((y + d, text) in style.heads for d in (-1, 0, 1))
 
 
 def body_rows(page: Page, rows: Sequence[Row], style: Style, frames: Sequence[Box]) -> set[int]:

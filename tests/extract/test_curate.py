@@ -3,6 +3,7 @@
 import cv2
 import numpy as np
 import pytest
+from made import figures
 
 from sfq_ray.config import Curation
 from sfq_ray.extract import curate
@@ -28,7 +29,7 @@ PLACE = Box(100, 100, 300, 230)
 
 def candidate(image=None, number="1", box=PLACE, columns=240.0, text_lines=0):
     image = plot() if image is None else image
-    return Candidate(0, box, number, image, columns, text_lines, perceptual_hash(image))
+    return Candidate(0, box, number, image, columns, 792, text_lines, perceptual_hash(image))
 
 
 def dropped(*figures):
@@ -83,6 +84,40 @@ def test_area_and_overflow_flag_and_delete_nothing():
     curate.flag_soft(figures, LIMITS)
     assert [figure.flags for figure in figures] == [[], [], [], ["S2:area", "S2:overflow"]]
     assert all(figure.dropped is None for figure in figures)
+
+
+def test_a_figure_as_high_as_its_page_overflows():
+    figure = candidate(plot(0.5))
+    figure.bbox = Box(50, 20, 250, 760)
+    curate.flag_soft([figure], LIMITS)
+    assert figure.flags == ["S2:overflow"]
+
+
+def test_a_stray_line_in_the_margin_is_cut_off_a_flagged_figure(make_pdf):
+    def draw(sheet):
+        sheet.column(72, 72, 468, 100)
+        sheet.plot(80, 200, 450, 200)
+        sheet.page.draw_line((10, 300), (200, 300), color=(0.2, 0.2, 0.2), width=0.5)
+        sheet.text(150, 420, "Figure 1: A plot with a line that a proof mark left in the margin.")
+        sheet.column(72, 450, 468, 250)
+
+    [row] = figures(make_pdf(draw))
+    assert row["flags"] == ["S2:overflow", "S3:cropped_again"]
+    assert row["bbox"][0] > 60
+    assert row["width"] == pytest.approx((row["bbox"][2] - row["bbox"][0]) * 300 / 72, abs=1)
+
+
+def test_a_figure_wider_than_the_text_keeps_its_crop(make_pdf):
+    def draw(sheet):
+        sheet.column(72, 72, 468, 100)
+        sheet.plot(15, 200, 580, 200)
+        sheet.text(150, 420, "Figure 1: A plot that reaches into both margins.")
+        sheet.column(72, 450, 468, 250)
+
+    [row] = figures(make_pdf(draw))
+    assert row["flags"] == ["S2:overflow", "S3:kept_original"]
+    assert row["bbox"][0] < 20
+    assert row["bbox"][2] > 590
 
 
 @pytest.mark.parametrize(

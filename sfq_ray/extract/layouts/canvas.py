@@ -202,8 +202,10 @@ def _line_frames(rules: Sequence[Box], uprights: np.ndarray) -> list[Box]:
 
 
 def _upright_share(uprights: np.ndarray, x: float, frame: Box) -> float:
-    """Share of the frame's height along which upright lines, (n, 4) in pt, stand at `x`."""
-    near = uprights[np.abs(uprights[:, 0] - x) < 4]
+    """Share of the frame's height along which upright lines, (n, 4) in pt, stand at `x`; 0 if they miss an end."""
+    near = uprights[(np.abs(uprights[:, 0] - x) < 4) & (uprights[:, 3] > frame.y0) & (uprights[:, 1] < frame.y1)]
+    if len(near) == 0 or near[:, 1].min() > frame.y0 + 4 or near[:, 3].max() < frame.y1 - 4:
+        return 0.0
     overlap = np.minimum(near[:, 3], frame.y1) - np.maximum(near[:, 1], frame.y0)
     return float(np.clip(overlap, 0, None).sum()) / frame.height
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfq_ray.extract.layouts import EMBEDDED
 from sfq_ray.extract.layouts.canvas import Canvas, cluster
 from sfq_ray.extract.layouts.zones import Zone
 from sfq_ray.extract.rows import Row
 from sfq_ray.extract.style import Style
-from sfq_ray.geometry import Box
+from sfq_ray.geometry import Box, union_all
 
 TEXT_REACH = 14.0  # pt: figure text stands this close to the rest of the figure
 CAPTION_SIDE_REACH = 28.0  # pt: between figure and caption there is nothing else that text could belong to
@@ -29,6 +30,7 @@ class Content:
     distance: float  # pt between caption and content
     score: float  # 0..1
     panels: tuple[Box, ...] = ()
+    layout: str = EMBEDDED  # the backend whose regions it is made of
 
     @property
     def weight(self) -> float:
@@ -121,22 +123,31 @@ def _inside(boxes: np.ndarray, zone: Box) -> np.ndarray:
 
 def _connected(groups: list[Box], canvas: Canvas, zone: Zone) -> Box | None:
     """Groups from the caption outwards, up to a space of more than MAX_GAP pt without graphics or text."""
-    result: Box | None = None
     texts = [row.bbox for row in canvas.texts if row.bbox.share_inside(zone.box) > 0.9] if groups else []
     parts = [(group, True) for group in groups] + [(text, False) for text in texts]
     if zone.side in ("above", "below"):
         parts.sort(key=lambda p: -p[0].y1 if zone.side == "above" else p[0].y0)
     reach: Box | None = None  # graphics and texts so far
-    for group, graphic in parts:
-        if reach is not None and -reach.overlap_y(group) > MAX_GAP:
+    near: list[Box] = []
+    for part, graphic in parts:
+        if reach is not None and -reach.overlap_y(part) > MAX_GAP:
             break
-        reach = group if reach is None else reach.union(group)
-        if not graphic:
-            continue
-        if result is None:
-            result = group
-        elif -result.overlap_x(group) <= 2 * MAX_GAP:
-            result = result.union(group)
+        reach = part if reach is None else reach.union(part)
+        if graphic:
+            near.append(part)
+    return _side_by_side(near)
+
+
+def _side_by_side(groups: list[Box]) -> Box | None:
+    """The first group with all that stand beside it without a wide space between them."""
+    result = groups[0] if groups else None
+    rest = groups[1:]
+    while result is not None and rest:
+        joined = [group for group in rest if -result.overlap_x(group) <= 2 * MAX_GAP]
+        if not joined:
+            break
+        rest = [group for group in rest if group not in joined]
+        result = union_all([result, *joined])
     return result
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfq_ray.extract.captions import Caption
 from sfq_ray.extract.document import Page
-from sfq_ray.extract.layouts import EMBEDDED, Block, PageRegions
+from sfq_ray.extract.layouts import EMBEDDED, Block, PageRegions, Region
 from sfq_ray.extract.layouts.canvas import BACKGROUND_SHARE, CLUSTER_GAP, Canvas, Ink, cluster, read_canvas
 from sfq_ray.extract.layouts.content import Content, text_content, zone_content
 from sfq_ray.extract.layouts.nextpage import add_from_other_pages
@@ -40,7 +40,8 @@ def find_blocks(
     """One block per figure caption that has graphics (or a text figure), and the large graphics that are left.
 
     `ink(n, box)` gives page n as a grey image at 72 dpi; it is asked only for the graphics of pages with a figure
-    caption or large objects. On a page in `regions` the boxes that the detector `layout` saw replace its graphics.
+    caption or large objects. On a page in `regions` the boxes that the detector `layout` saw are looked at first, and
+    the page's own graphics only for captions that these leave alone.
     """
     regions = regions or {}
     canvases: dict[int, Canvas] = {}
@@ -51,21 +52,21 @@ def find_blocks(
         if not any(c.kind == "figure" for _, c in own) and not (seen or _has_large_graphic(page)):
             continue
         canvas = read_canvas(page, page_rows, [c for _, c in own], style, ink)
-        if seen is not None:
-            canvas = replace(canvas, graphics=np.array([r.bbox for r in seen], np.float32).reshape(-1, 4))
+        found = [(i, _seen(canvas, seen, c, style, layout) if seen else {}) for i, c in own if c.kind == "figure"]
+        options[page.number] = [(i, sides or _contents(canvas, captions[i], style)) for i, sides in found]
+        if seen:
+            canvas = replace(canvas, graphics=np.vstack([canvas.graphics, _boxes(seen)]))
         canvases[page.number] = canvas
-        options[page.number] = [(i, _contents(canvas, c, style)) for i, c in own if c.kind == "figure"]
     habit = _habit(sides for sheet in options.values() for _, sides in sheet)
     chosen = {number: _choose(canvases[number], sheet, habit) for number, sheet in options.items()}
     add_from_other_pages(chosen, canvases, captions, style, habit)
     blocks: list[Block] = []
     for number, canvas in canvases.items():
-        source = layout if number in regions else EMBEDDED
         blocks.extend(
-            Block("figure", number, content.bbox, index, content.score, content.panels, source)
+            Block("figure", number, content.bbox, index, content.score, content.panels, content.layout)
             for index, content in chosen[number]
         )
-        blocks.extend(_uncaptioned(canvas, [content.bbox for _, content in chosen[number]], style, source))
+        blocks.extend(_uncaptioned(canvas, [content.bbox for _, content in chosen[number]], style))
     return blocks
 
 
@@ -78,19 +79,35 @@ def _has_large_graphic(page: Page) -> bool:
 
 def _contents(canvas: Canvas, caption: Caption, style: Style) -> dict[str, Content]:
     """What the figure of the caption may be, by side; a figure made of text only where there are no graphics."""
-    contents: dict[str, Content] = {}
-    for zone in caption_zones(canvas, caption, style, canvas.obstacles()):
-        content = zone_content(canvas, zone, style)
-        if content is not None:
-            contents[zone.side] = content
+    contents = _graphics(canvas, caption, style)
     if contents:
-        return _without_parts(contents, caption)
+        return contents
     free = [c.bbox for c in canvas.captions if c.kind != "other"]  # an algorithm can be a figure's content
     for zone in caption_zones(canvas, caption, style, free):
         content = text_content(canvas, zone, style) if zone.side in VERTICAL else None
         if content is not None:
             contents[zone.side] = content
     return contents
+
+
+def _graphics(canvas: Canvas, caption: Caption, style: Style) -> dict[str, Content]:
+    """The graphics of the canvas that the figure of the caption may be, by side."""
+    contents: dict[str, Content] = {}
+    for zone in caption_zones(canvas, caption, style, canvas.obstacles()):
+        content = zone_content(canvas, zone, style)
+        if content is not None:
+            contents[zone.side] = content
+    return _without_parts(contents, caption)
+
+
+def _seen(canvas: Canvas, seen: Sequence[Region], caption: Caption, style: Style, layout: str) -> dict[str, Content]:
+    """As `_graphics`, of what a detector saw."""
+    contents = _graphics(replace(canvas, graphics=_boxes(seen)), caption, style)
+    return {side: replace(content, layout=layout) for side, content in contents.items()}
+
+
+def _boxes(regions: Sequence[Region]) -> np.ndarray:
+    return np.array([region.bbox for region in regions], np.float32).reshape(-1, 4)
 
 
 def _without_parts(contents: dict[str, Content], caption: Caption) -> dict[str, Content]:
@@ -138,7 +155,7 @@ def _choose(canvas: Canvas, options: Sequence[tuple[int, dict[str, Content]]], h
     return [(index, chosen[index]) for index, _ in options if index in chosen]
 
 
-def _uncaptioned(canvas: Canvas, taken: Sequence[Box], style: Style, source: str) -> list[Block]:
+def _uncaptioned(canvas: Canvas, taken: Sequence[Box], style: Style) -> list[Block]:
     """Large graphics that neither a figure nor the caption of a table (or of an algorithm) accounts for."""
     blocks: list[Block] = []
     tables = [*canvas.tables, *_drawn_tables(canvas, style)]
@@ -149,7 +166,7 @@ def _uncaptioned(canvas: Canvas, taken: Sequence[Box], style: Style, source: str
             continue
         if any(_overlap(box, table) > 0.5 * box.area for table in tables):
             continue
-        blocks.append(Block("graphic", canvas.page.number, box, None, 0.0, layout=source))
+        blocks.append(Block("graphic", canvas.page.number, box, None, 0.0))
     return blocks
 
 
