@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from sfq_ray.extract.rows import Row, body_size
 from sfq_ray.geometry import Box
 
 MIN_ROWS = 12  # of text, to tell the margins from
+MIN_PARAGRAPH = 3  # long rows
 MIN_JUSTIFIED = 4  # rows
 LONG_ROW = 30  # characters: a row this long can belong to a paragraph
 MARGIN_BAND = 0.09  # of the page height: where running heads and page numbers stand
@@ -30,6 +32,8 @@ class Style:
     text_left: float
     text_right: float
     columns: int
+    top_margin: float  # from the top of the page to the paragraphs
+    bottom_margin: float
     heads: frozenset[tuple[int, str]]  # running heads and feet: (y // 4, text without digits)
 
     @property
@@ -62,9 +66,8 @@ def document_style(pages: Sequence[Page], rows: Sequence[list[Row]]) -> Style:
     left = _edge(lefts, smallest=True, default=page_box.x0 + 0.08 * page_box.width)
     right = _edge(rights, smallest=False, default=page_box.x1 - 0.08 * page_box.width)
     columns = 2 if width < 0.62 * (right - left) else 1
-    return Style(
-        size, frozenset(f for f in fonts if fonts[f] >= 0.03 * total), width, left, right, columns, _heads(pages, rows)
-    )
+    body = frozenset(f for f in fonts if fonts[f] >= 0.03 * total)
+    return Style(size, body, width, left, right, columns, *_margins(pages, rows), _heads(pages, rows))
 
 
 def _edge(values: Counter[int], smallest: bool, default: float) -> float:
@@ -74,6 +77,20 @@ def _edge(values: Counter[int], smallest: bool, default: float) -> float:
     if not common:
         return default
     return float(min(common) if smallest else max(common))
+
+
+def _margins(pages: Sequence[Page], rows: Sequence[list[Row]]) -> tuple[float, float]:
+    """Space above and below the paragraphs (MuPDF blocks with several long rows) on nearly all pages, pt."""
+    tops, bottoms = [], []
+    for page, page_rows in zip(pages, rows, strict=True):
+        blocks = Counter(row.block for row in page_rows if row.horizontal and len(row.text) >= LONG_ROW)
+        boxes = [row.bbox for row in page_rows if row.horizontal and blocks[row.block] >= MIN_PARAGRAPH]
+        if boxes:
+            tops.append(min(box.y0 for box in boxes) - page.box.y0)
+            bottoms.append(page.box.y1 - max(box.y1 for box in boxes))
+    if not tops:
+        return math.inf, math.inf
+    return sorted(tops)[len(tops) // 10], sorted(bottoms)[len(bottoms) // 10]
 
 
 def _heads(pages: Sequence[Page], rows: Sequence[list[Row]]) -> frozenset[tuple[int, str]]:
@@ -105,7 +122,8 @@ def _head_key(row: Row) -> tuple[int, str]:
 
 def is_head(row: Row, page: Page, style: Style) -> bool:
     """Running head, foot or page number."""
-    if not _in_band(row, page, DEEP_BAND):
+    inside = row.bbox.y1 > page.box.y0 + style.top_margin + 1 and row.bbox.y0 < page.box.y1 - style.bottom_margin - 1
+    if inside or not _in_band(row, page, DEEP_BAND):
         return False
     y, text = _head_key(row)
     number = text in ("#", "- # -", "–#–", "")

@@ -11,7 +11,7 @@ from sfq_ray.extract.layouts.canvas import Canvas, cluster
 from sfq_ray.extract.layouts.zones import Zone
 from sfq_ray.extract.rows import Row
 from sfq_ray.extract.style import Style
-from sfq_ray.geometry import Box, union_all
+from sfq_ray.geometry import Box, as_boxes, union_all
 
 TEXT_REACH = 14.0  # pt: figure text stands this close to the rest of the figure
 CAPTION_SIDE_REACH = 28.0  # pt: between figure and caption there is nothing else that text could belong to
@@ -152,10 +152,12 @@ def _side_by_side(groups: list[Box]) -> Box | None:
 
 
 def _with_text(canvas: Canvas, zone: Zone, box: Box) -> Box:
-    """Grown by the texts and rules of the zone that touch it, until nothing more does."""
+    """Grown by the texts and rules of the zone on its background or in touch with it, until nothing more is."""
     limit = zone.box.grown(3.0)
     parts = [row.bbox for row in canvas.texts if row.bbox.share_inside(limit) > 0.8]
     parts += [rule for rule in canvas.rules if rule.share_inside(limit) > 0.8]
+    ground = _background(canvas, limit, box)
+    box = box.union(union_all(part for part in parts if part.share_inside(ground) > 0.9) or box)
     grown = True
     while grown:
         grown = False
@@ -171,6 +173,24 @@ def _with_text(canvas: Canvas, zone: Zone, box: Box) -> Box:
                 rest.append(part)
         parts = rest
     return box.intersection(limit)
+
+
+def _background(canvas: Canvas, limit: Box, box: Box) -> Box:
+    """The box, or the object within `limit` that all of it is painted on; plotting tools fill one, often in white."""
+    boxes = canvas.page.objects.boxes
+    low = (
+        (boxes[:, 0] >= limit.x0)
+        & (boxes[:, 1] >= limit.y0)
+        & (boxes[:, 0] <= box.x0 + 1)
+        & (boxes[:, 1] <= box.y0 + 1)
+    )
+    high = (
+        (boxes[:, 2] <= limit.x1)
+        & (boxes[:, 3] <= limit.y1)
+        & (boxes[:, 2] >= box.x1 - 1)
+        & (boxes[:, 3] >= box.y1 - 1)
+    )
+    return union_all([box, *as_boxes(boxes[low & high])]) or box
 
 
 def _distance(box: Box, zone: Zone) -> float:
