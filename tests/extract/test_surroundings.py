@@ -46,9 +46,10 @@ def test_a_running_head_far_below_the_edge_of_large_paper(make_pdf):
 
     def page(number):
         def draw(sheet):
-            sheet.text(134, 104, f"{number}          G. Author et al.", 9)
+            sheet.text(134, 104, str(number), 9)
+            sheet.text(168, 104, "G. Author et al.", 9)
             if number == 4:
-                sheet.picture(220, 116, 170, 150)
+                sheet.picture(200, 116, 190, 150)
                 sheet.text(150, 290, "Fig. 1. A picture below the running head.", 9)
                 sheet.column(134, 320, 346, 300)
             else:
@@ -56,7 +57,7 @@ def test_a_running_head_far_below_the_edge_of_large_paper(make_pdf):
 
         return draw
 
-    check(make_pdf(*(page(n) for n in (2, 4, 6, 8)), size=(595, 842)), {"1": (1, (220, 116, 390, 266))})
+    check(make_pdf(*(page(n) for n in (2, 4, 6, 8)), size=(595, 842)), {"1": (1, (200, 116, 390, 266))})
 
 
 def test_numbers_and_words_at_the_top_of_the_type_area_are_no_heads(make_pdf):
