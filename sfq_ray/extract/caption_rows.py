@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sfq_ray.extract.rows import Row
 from sfq_ray.geometry import Box
 
+WORD = 0.7  # of the font size: pieces of one row that lie closer are words of one text
 INDEX_SIZE = 0.85  # of the caption's size: what is set smaller may be an index
 
 
@@ -30,11 +31,11 @@ def caption_rows(start: Row, rows: Sequence[Row], begins: set[int]) -> list[Row]
         piece = abs(step) < 0.3 * size and row.block == last.block and row.size < 1.2 * size
         if not _in_line(row, start, box, (3.0 if piece else 0.5) * size):
             continue
-        index = row.size < INDEX_SIZE * size and len(row.text.strip()) <= 12 and abs(step) < 1.3 * size
+        index = _is_index(row, size) and abs(step) < 1.5 * size
         if index or (abs(step) < 0.6 * size and row.size < 1.2 * size):  # or a piece of the same row
             if abs(step) >= 0.6 * size:
                 pending.append(row)
-            elif piece or row.block == last.block or row.bbox.overlap_x(last.bbox) > 0:
+            elif piece or row.block == last.block or _goes_on(visual, row):
                 taken.append(row)
                 visual.append(row)
                 box = box.union(row.bbox)
@@ -46,6 +47,17 @@ def caption_rows(start: Row, rows: Sequence[Row], begins: set[int]) -> list[Row]
         taken += [row, *raised]
         box, last, visual, pending = box.union(row.bbox), row, [row, *raised], []
     return _reading_order(taken, size)
+
+
+def _is_index(row: Row, size: float) -> bool:
+    """A small or raised piece, or a sign such as a high bracket, whose baseline is not that of the text."""
+    text = row.text.strip()
+    return len(text) <= 12 and (row.size < INDEX_SIZE * size or (len(text) < 3 and not any(map(str.isalnum, text))))
+
+
+def _goes_on(visual: Sequence[Row], row: Row) -> bool:
+    """The row stands over a piece of the visual row or close beside it: mathematics splits rows into blocks."""
+    return any(row.bbox.overlap_x(piece.bbox) > -WORD * row.size for piece in visual)
 
 
 def _in_line(row: Row, start: Row, box: Box, reach: float) -> bool:

@@ -6,7 +6,7 @@ Reads a file with PyMuPDF and nothing else; runs in the killable child process (
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -140,13 +140,13 @@ def read_page(sheets: Sheets, number: int, limits: Limits) -> Page:
     lines: list[Line] = []
     for block in sheets.text(number, TEXT_FLAGS)["blocks"]:
         for line in block.get("lines", ()):
-            upright = line["dir"][0] > 0.99
-            spans = tuple(_span(span, upright) for span in line["spans"])
+            spans = tuple(_span(span) for span in line["spans"])
             if any(span.text.strip() for span in spans):
                 horizontal = abs(line["dir"][0]) > 0.9
-                baseline = float(max(line["spans"], key=lambda span: len(span["text"]))["origin"][1])
-                x0, y0, x1, y1 = line["bbox"]
-                box = Box(x0, min(y0, *(s.bbox.y0 for s in spans)), x1, max(y1, *(s.bbox.y1 for s in spans)))
+                baseline = _baseline(line["spans"])
+                box = Box(*line["bbox"])
+                if line["dir"][0] > 0.99 and box.height < LOW * spans[0].size:
+                    box = _letters(box, spans, baseline)
                 lines.append(Line(box, spans, horizontal, block["number"], baseline))
     objects = sheets.objects(number)
     warnings = []
@@ -159,13 +159,25 @@ def read_page(sheets: Sheets, number: int, limits: Limits) -> Page:
     return Page(number, box, tuple(lines), objects, tuple(_links(page)), tuple(warnings))
 
 
-def _span(span: dict, upright: bool) -> Span:
+def _span(span: dict) -> Span:
     bold, italic = bool(span["flags"] & BOLD_FLAG), bool(span["flags"] & ITALIC_FLAG)
-    box, size = Box(*span["bbox"]), float(span["size"])
-    if upright and box.height < LOW * size:  # the font's own ascender and descender are wrong
-        y = float(span["origin"][1])
-        box = Box(box.x0, y - ASCENDER * size, box.x1, y + DESCENDER * size)
-    return Span(span["text"], box, span["font"], size, bold or _bold_name(span["font"]), italic)
+    return Span(
+        span["text"], Box(*span["bbox"]), span["font"], float(span["size"]), bold or _bold_name(span["font"]), italic
+    )
+
+
+def _baseline(spans: Sequence[dict]) -> float:
+    """That of the longest span, indices apart."""
+    large = 0.85 * max(span["size"] for span in spans)
+    return float(max(spans, key=lambda span: (span["size"] >= large, len(span["text"])))["origin"][1])
+
+
+def _letters(box: Box, spans: Sequence[Span], baseline: float) -> Box:
+    """The box of a low line from its baseline: the font's own metrics are wrong, unless it is one of signs."""
+    size = spans[0].size
+    if not any(letter.isalnum() for span in spans for letter in span.text):
+        return box
+    return Box(box.x0, baseline - ASCENDER * size, box.x1, baseline + DESCENDER * size)
 
 
 @lru_cache(1024)

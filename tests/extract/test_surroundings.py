@@ -1,8 +1,10 @@
 """What stands around a figure: running heads, rules, margins, backgrounds. Boxes in pt."""
 
+import pytest
 from made import check
 
-from sfq_ray.extract.document import _span
+from sfq_ray.extract.document import Span, _letters
+from sfq_ray.geometry import Box
 
 
 def with_caption(sheet, text="Figure 1: A plot with its caption below it.", y=384):
@@ -89,11 +91,8 @@ def test_a_title_on_the_white_ground_of_a_figure(make_pdf):
     check(make_pdf(draw), {"1": (0, (160, 166, 441, 360))})
 
 
-def test_the_box_of_a_font_with_wrong_metrics_is_taken_from_its_baseline():
-    span = {
-        "text": "Memory layout", "bbox": (54.0, 184.7, 294.1, 188.9), "origin": (54.0, 188.9), "font": "LinLibertineTB",
-        "size": 9.0, "flags": 20,
-    }  # fmt: skip
-    assert _span(span, upright=True).bbox.y0 < 182
-    assert _span(span, upright=True).bbox.y1 > 190
-    assert _span(span, upright=False).bbox.y0 == 184.7
+@pytest.mark.parametrize(("text", "top", "bottom"), [("Memory layout", 181.7, 190.7), ("(", 184.7, 188.9)])
+def test_the_box_of_letters_in_a_font_with_wrong_metrics_is_taken_from_its_baseline(text, top, bottom):
+    printed = Box(54, 184.7, 294.1, 188.9)  # 4 pt high for letters of 9 pt
+    span = Span(text, printed, "LinLibertineTB", 9.0, True, False)
+    assert _letters(printed, [span], 188.9) == pytest.approx((54, top, 294.1, bottom))
