@@ -169,7 +169,8 @@ def _justified(rows: Sequence[Row], style: Style) -> bool:
     """A narrow paragraph, as beside a figure that text flows around: rows in body type that share both margins."""
     if len(rows) < MIN_JUSTIFIED or any(len(row.text) < LONG_ROW for row in rows[1:-1]):
         return False
-    typed = all(abs(row.size - style.size) <= 0.6 and any(s.font in style.fonts for s in row.spans) for row in rows)
+    # a bold title may run in
+    typed = all(abs(r.size - style.size) <= 0.6 and any(s.font in style.fonts for s in r.spans) for r in rows[1:])
     left, right = (sorted(getattr(row.bbox, edge) for row in rows[1:-1]) for edge in ("x0", "x1"))
     loose = 0.3 * style.size  # hyphens hang over the margin
     return typed and left[-1] - left[0] < loose and right[-1] - right[0] < loose

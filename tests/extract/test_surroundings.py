@@ -1,7 +1,8 @@
 """What stands around a figure: running heads, rules, margins, backgrounds. Boxes in pt."""
 
+import pymupdf
 import pytest
-from made import check
+from made import check, found
 
 from sfq_ray.extract.document import Span, _letters
 from sfq_ray.geometry import Box
@@ -10,6 +11,11 @@ from sfq_ray.geometry import Box
 def with_caption(sheet, text="Figure 1: A plot with its caption below it.", y=384):
     sheet.text(150, y, text)
     sheet.column(72, y + 36, 468, 250)
+
+
+def check_box(path, right, least=0.93):
+    [row] = found(path)
+    assert Box(*row["bbox"]).iou(Box(*right)) > least, row["bbox"]
 
 
 def test_a_frame_of_lines_below_the_rule_of_the_running_head(make_pdf):
@@ -96,3 +102,26 @@ def test_the_box_of_letters_in_a_font_with_wrong_metrics_is_taken_from_its_basel
     printed = Box(54, 184.7, 294.1, 188.9)  # 4 pt high for letters of 9 pt
     span = Span(text, printed, "LinLibertineTB", 9.0, True, False)
     assert _letters(printed, [span], 188.9) == pytest.approx((54, top, 294.1, bottom))
+
+
+def test_a_watermark_across_the_figure_is_no_part_of_it(make_pdf):
+    def draw(sheet):
+        sheet.column(72, 72, 468, 60)
+        sheet.plot(180, 230, 240, 130)
+        with_caption(sheet)
+        middle = pymupdf.Point(300, 300)
+        slant = pymupdf.Matrix(1, 1).prerotate(55)
+        sheet.page.insert_text((130, 340), "Draft", fontsize=140, color=(0.7, 0.7, 0.7), morph=(middle, slant))
+
+    check_box(make_pdf(draw), (181, 229, 421, 360), least=0.9)
+
+
+def test_text_that_flows_around_a_figure_may_begin_with_a_bold_title(make_pdf):
+    def draw(sheet):
+        sheet.text(72, 82, "A title in bold type that runs in here", 10, "tibo")
+        sheet.column(72, 84, 210, 150)
+        sheet.plot(290, 84, 240, 110)
+        sheet.text(290, 212, "Figure 1: A plot beside a paragraph.")
+        sheet.column(72, 260, 468, 400)
+
+    check_box(make_pdf(draw), (291, 83, 531, 194))

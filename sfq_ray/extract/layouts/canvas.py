@@ -28,6 +28,8 @@ FRAME_REACH = 40.0  # pt: between a figure caption and its frame
 MAX_RULES = 200  # a page with more of them is searched for frames no further
 LARGE = 40.0  # pt: pieces with longer sides are pictures or bordered tables
 TABLE_TEXT = 0.12  # share of a bordered table's area that is text
+MAX_SEEN = 25e6  # pt^2, some 1.8 m x 1.8 m: of a larger page all objects count as visible
+WATERMARK = 3.0  # times the size of the running text
 INK_LEVEL = 245  # grey value: darker is ink
 PANEL_ROW = re.compile(r"^\s*\(?(?:[a-zA-Z]|\d|i{1,3}|iv|v)\)")
 
@@ -90,7 +92,7 @@ def read_canvas(page: Page, rows: Sequence[Row], captions: Sequence[Caption], st
     free = [row for row in rows if id(row) not in caption_rows]
     heads = [row for row in free if is_head(row, page, style)]
     head_ids = {id(row) for row in heads}
-    free = [row for row in free if id(row) not in head_ids and not _stamp(row, page)]
+    free = [row for row in free if id(row) not in head_ids and not _stamp(row, page, style)]
     body = body_rows(page, free, style, frames)
     body -= _panel_captions(free, body, boxes)
     running = [free[i] for i in sorted(body)]
@@ -124,14 +126,16 @@ def _visible(boxes: np.ndarray, rows: Sequence[Row], page: Page, ink: Ink) -> np
     if len(boxes) == 0:
         return boxes
     around = Box(*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist()).grown(1.0)
+    if page.box.area > MAX_SEEN:
+        return boxes
     grey = ink(page.number, around.intersection(page.box))
     height, width = grey.shape
     cells = np.hstack([np.floor(boxes[:, :2]), np.ceil(boxes[:, 2:])])
     mask = _covered(np.clip(cells, 0, max(height, width)).astype(int), height, width)
     mask[grey >= INK_LEVEL] = 0
     for row in rows:
-        if min(row.bbox.width, row.bbox.height) > 3 * row.size:
-            continue  # slanted, as a watermark is: its box holds more than its letters
+        if _slanted(row):
+            continue  # its box holds more than its letters
         x0, y0, x1, y1 = row.bbox
         mask[max(0, int(y0)) : int(y1) + 1, max(0, int(x0)) : int(x1) + 1] = 0
     _, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
@@ -159,8 +163,14 @@ def _panel_captions(rows: Sequence[Row], body: set[int], boxes: np.ndarray) -> s
     return found
 
 
-def _stamp(row: Row, page: Page) -> bool:
-    """Sideways text in the outer margin, such as an archive's stamp."""
+def _slanted(row: Row) -> bool:
+    return min(row.bbox.width, row.bbox.height) > (3.0 if row.horizontal else 1.6) * row.size
+
+
+def _stamp(row: Row, page: Page, style: Style) -> bool:
+    """Sideways text in the outer margin, such as an archive's stamp, or a large slanted watermark."""
+    if _slanted(row) and row.size > WATERMARK * style.size:
+        return True
     edge = 0.08 * page.box.width
     return (
         not row.horizontal
