@@ -60,7 +60,7 @@ class _Find:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class Reading:
     """A paper read once: its pages, and the figures found on them."""
 
     pages: list[Page]
@@ -77,7 +77,7 @@ def extract_paper(path: Path, settings: Extract, seen: SeenPages = NOTHING_SEEN)
     """
     with open_pdf(path, settings.limits) as document:
         sheets = Sheets(document)
-        reading = _read(sheets, settings, seen.regions)
+        reading = read_paper(sheets, settings, seen.regions)
         pages = reading.pages
         warnings = [warning for page in pages for warning in page.warnings]
         if document.page_count > len(pages):
@@ -102,21 +102,22 @@ def pages_to_see(path: Path, settings: Extract) -> list[tuple[int, Box, np.ndarr
     """
     with open_pdf(path, settings.limits) as document:
         sheets = Sheets(document)
-        reading = _read(sheets, settings, {})
+        reading = read_paper(sheets, settings, {})
         wanted = {page.number for page in reading.pages if not page.box.empty}
         if settings.detector.pages == "unsure":
             wanted &= {find.page for find in reading.finds if find.unsure}
         return [(page.number, page.box, crops.whole(sheets, page)) for page in reading.pages if page.number in wanted]
 
 
-def _read(sheets: Sheets, settings: Extract, regions: PageRegions) -> _Reading:
+def read_paper(sheets: Sheets, settings: Extract, regions: PageRegions) -> Reading:
+    """Pages, captions and figures, without their crops and citing paragraphs. `regions`: what a detector saw."""
     pages = list(read_pages(sheets, settings.limits))
     rows = [page_rows(page) for page in pages]
     vocabulary = Vocabulary(line.text for page in pages for line in page.lines)
     style = document_style(pages, rows)
     captions = find_captions(pages, rows, vocabulary, style.size)
     blocks = find_blocks(pages, rows, captions, style, sheets.grey, regions, settings.layout)
-    return _Reading(pages, vocabulary, style, captions, _in_order(captions, blocks, style))
+    return Reading(pages, vocabulary, style, captions, _in_order(captions, blocks, style))
 
 
 def _in_order(captions: Sequence[Caption], blocks: Sequence[Block], style: Style) -> list[_Find]:
@@ -133,7 +134,7 @@ def _in_order(captions: Sequence[Caption], blocks: Sequence[Block], style: Style
     return finds + [_Find(None, block) for block in loose]
 
 
-def _contexts(reading: _Reading, settings: Extract) -> dict[int, list[Context]]:
+def _contexts(reading: Reading, settings: Extract) -> dict[int, list[Context]]:
     finds = reading.finds
     zones: dict[int, list[Box]] = {}
     for caption in reading.captions:
