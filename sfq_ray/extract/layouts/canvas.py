@@ -29,6 +29,7 @@ MAX_RULES = 200  # a page with more of them is searched for frames no further
 LARGE = 40.0  # pt: pieces with longer sides are pictures or bordered tables
 TABLE_TEXT = 0.12  # share of a bordered table's area that is text
 MAX_SEEN = 25e6  # pt^2, some 1.8 m x 1.8 m: of a larger page all objects count as visible
+OVERSHOOT = 0.12  # of the font size: letters reach so far above their box
 WATERMARK = 3.0  # times the size of the running text
 INK_LEVEL = 245  # grey value: darker is ink
 PANEL_ROW = re.compile(r"^\s*\(?(?:[a-zA-Z]|\d|i{1,3}|iv|v)\)")
@@ -137,6 +138,7 @@ def _visible(boxes: np.ndarray, rows: Sequence[Row], page: Page, ink: Ink) -> np
         if _slanted(row):
             continue  # its box holds more than its letters
         x0, y0, x1, y1 = row.bbox
+        y0 -= OVERSHOOT * row.size
         mask[max(0, int(y0)) : int(y1) + 1, max(0, int(x0)) : int(x1) + 1] = 0
     _, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
     pieces = stats[1:].astype(np.float32)
