@@ -147,9 +147,12 @@ def body_rows(page: Page, rows: Sequence[Row], style: Style, frames: Sequence[Bo
         characters = sum(len(rows[i].text) for i in indices)
         if sum(len(rows[i].text) for i in long) >= 0.5 * characters or _justified([rows[i] for i in indices], style):
             body.update(indices)
+    right = {block: max(rows[i].bbox.x1 for i in indices) for block, indices in blocks.items()}
     for indices in blocks.values():  # short blocks in line with a paragraph: headings, last rows, list items
         for i in indices:
-            if i not in body and _beside_paragraph(rows[i], rows, body, style):
+            if i in body or not _body_type(rows[i], style):
+                continue
+            if any(_in_line(rows[i], rows[j], right[rows[j].block], style) for j in body):
                 body.add(i)
     return body
 
@@ -176,17 +179,15 @@ def _justified(rows: Sequence[Row], style: Style) -> bool:
     return typed and left[-1] - left[0] < loose and right[-1] - right[0] < loose
 
 
-def _beside_paragraph(row: Row, rows: Sequence[Row], body: set[int], style: Style) -> bool:
-    """A row at the left edge of a paragraph directly above or below it, in a body font and size."""
-    if row.size < 0.85 * style.size or not any(s.font in style.fonts for s in row.spans):
-        return False
-    for i in body:
-        other = rows[i]
-        gap = max(other.bbox.y0 - row.bbox.y1, row.bbox.y0 - other.bbox.y1)
-        if (
-            gap < 1.4 * style.size
-            and abs(other.bbox.x0 - row.bbox.x0) < 2.2 * style.size
-            and row.bbox.x1 <= other.bbox.x1 + 2
-        ):
-            return True
-    return False
+def _body_type(row: Row, style: Style) -> bool:
+    return row.size >= 0.85 * style.size and any(s.font in style.fonts for s in row.spans)
+
+
+def _in_line(row: Row, other: Row, right: float, style: Style) -> bool:
+    """The row stands at the left edge of a paragraph, directly above or below its row `other`.
+
+    `right`: pt, where the longest row of that paragraph ends.
+    """
+    gap = max(other.bbox.y0 - row.bbox.y1, row.bbox.y0 - other.bbox.y1)
+    near = gap < 1.4 * style.size and abs(other.bbox.x0 - row.bbox.x0) < 2.2 * style.size
+    return near and row.bbox.x1 <= right + 2
