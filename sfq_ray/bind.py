@@ -65,6 +65,7 @@ class Context:
     """A paragraph that cites a figure (tables.CONTEXT). `spans` are character offsets [start, end) in `text`."""
 
     section: str | None
+    place: str
     page: int
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -77,6 +78,7 @@ class Context:
         """The context as a value of tables.CONTEXT."""
         return {
             "section": self.section,
+            "place": self.place,
             "page": self.page,
             "text": self.text,
             "spans": [{"start": start, "end": end} for start, end in self.spans],
@@ -106,6 +108,30 @@ def bind(
         for key, context in _contexts(paragraph, targets, leads, vocabulary, settings.min_paragraph_chars):
             bound[key].append(context)
     return {key: _capped(contexts, settings.max_context_tokens) for key, contexts in bound.items()}
+
+
+def marks(
+    contexts: Mapping[int, Sequence[Context]], targets: Sequence[Target], captions: Sequence[tuple[int | None, str]]
+) -> dict[int, str]:
+    """bind:appendix_only or bind:caption_only for the target keys that no paragraph of the paper's body cites.
+
+    `captions`: (key, text) of all captions, key None for those of tables and algorithms.
+    """
+    labels = {normalise_label(target.label): target.key for target in targets}
+    named = {
+        labels[reference.label]
+        for key, text in captions
+        for reference in find_references(text, labels)
+        if labels[reference.label] != key
+    }
+    found: dict[int, str] = {}
+    for target in targets:
+        own = contexts.get(target.key, [])
+        if own and all(context.place == "appendix" for context in own):
+            found[target.key] = "bind:appendix_only"
+        elif not own and target.key in named:
+            found[target.key] = "bind:caption_only"
+    return found
 
 
 def _capped(contexts: list[Context], max_tokens: int) -> list[Context]:
@@ -208,7 +234,8 @@ def _context(paragraph: Paragraph, text: str, hits: Sequence[_Hit]) -> Context:
     kinds = {hit.by for hit in hits}
     kind = cue(text, spans)
     evidence = "both" if len(kinds) == 2 else kinds.pop()
-    return Context(paragraph.section, paragraph.page, text, spans, panels, kind, WEIGHTS[kind], evidence)
+    where = paragraph.section, paragraph.place, paragraph.page
+    return Context(*where, text, spans, panels, kind, WEIGHTS[kind], evidence)
 
 
 def _text_hits(text: str, page: int, targets: Sequence[Target], link_hits: Sequence[_Hit]) -> Iterator[_Hit]:

@@ -162,6 +162,14 @@ def _summary(out: Path) -> None:
     now = pipelines.totals(out)
     typer.echo(_sum_line("papers", now.papers, ("kept", "dropped", "failed")) + f"; {now.pages:,} pages")
     typer.echo(_sum_line("figures", now.figures, ("kept", "dropped", "failed")))
+    kept, uncited = (sum(getattr(shard, name) for shard in now.shards) for name in ("figures", "uncited"))
+    typer.echo(f"citations: {kept - uncited:,} of {kept:,} kept figures have a citing paragraph")
+    for shard in now.shards:
+        if shard.out_of_line:
+            typer.echo(
+                f"warning: {shard.name}: {shard.uncited:,} of {shard.figures:,} kept figures have no citing paragraph, "
+                f"{shard.expected_rate:.0%} are usual; look at how these papers write captions and references"
+            )
     if now.scores:
         typer.echo(_sum_line("scores", now.scores, ("scored", "gated", "failed")))
 

@@ -22,6 +22,7 @@ from sfq_ray.config import Settings
 from sfq_ray.errors import RETRYABLE, FatalError
 from sfq_ray.extract.layout_worker import LayoutWorker
 from sfq_ray.extract.layouts import EMBEDDED, LAYOUTS
+from sfq_ray.extract.shards import Shard, shards
 from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.features import OCR
 from sfq_ray.judge.backends import BACKENDS
@@ -50,6 +51,7 @@ class Totals:
     figures: Counter[str]
     scores: Counter[str]
     pages: int
+    shards: list[Shard]
 
 
 def run(paths: Sequence[str], out: Path, settings: Settings, workers: int | None = None) -> Totals:
@@ -145,13 +147,16 @@ def report(out: Path) -> Path:
 def totals(out: Path) -> Totals:
     """Counts from the tables themselves, without reading images."""
     store = Store(out)
-    papers = list(store.rows("papers", ["outcome", "pages"]))
+    columns = ["outcome", "pages", "venue", "year", "figures_kept", "figures_uncited"]
+    parts = [(part, row) for part in store.parts("papers") for row in store.read("papers", part, columns).to_pylist()]
+    papers = [row for _, row in parts]
     figures = Counter(
         "failed" if row["error"] else "dropped" if row["dropped"] else "kept"
         for row in store.rows("figures", ["dropped", "error"])
     )
     scores = Counter(row["status"] for row in store.rows("scores", ["status"]))
-    return Totals(Counter(row["outcome"] for row in papers), figures, scores, sum(row["pages"] or 0 for row in papers))
+    outcomes = Counter(row["outcome"] for row in papers)
+    return Totals(outcomes, figures, scores, sum(row["pages"] or 0 for row in papers), shards(parts))
 
 
 def _parts(found: Sequence[given.Input]) -> list[dict[str, Any]]:

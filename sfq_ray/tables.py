@@ -69,6 +69,7 @@ PAPERS = pa.schema(
         _field("figures_found", pa.int32(), "Rows of this paper in figures/."),
         _field("figures_kept", pa.int32(), "Of these, kept."),
         _field("figures_failed", pa.int32(), "Of these, with an error."),
+        _field("figures_uncited", pa.int32(), "Of those kept, cited by no paragraph."),
         _field("drops", pa.list_(RULE_COUNT), "Figures dropped, by stage and rule."),
         _field("flags", pa.list_(RULE_COUNT), "Figures flagged, by stage and rule; a flag deletes nothing."),
         _key("extractor", "Name and version of the extractor."),
@@ -79,6 +80,7 @@ PAPERS = pa.schema(
 CONTEXT = pa.struct(
     [
         pa.field("section", pa.string()),  # heading of the section the paragraph stands in, or null
+        pa.field("place", pa.string()),  # body, footnote or appendix (what follows the reference list)
         pa.field("page", pa.int32()),  # 0-based page on which the paragraph begins
         pa.field("text", pa.string()),  # the paragraph, hyphenation undone
         # character offsets [start, end) of every matched reference in `text`

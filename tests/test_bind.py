@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfq_ray import tables
-from sfq_ray.bind import Context, Target, bind
+from sfq_ray.bind import Context, Target, bind, marks
 from sfq_ray.config import Extract, Limits
 from sfq_ray.extract.cues import cue
 from sfq_ray.extract.document import Page, read_pages
@@ -194,6 +194,31 @@ def test_the_token_cap_drops_whole_paragraphs_lowest_weight_first() -> None:
     assert len(contexts(document, max_context_tokens=sum(tokens))) == 2
     assert [c.text for c in contexts(document, max_context_tokens=sum(tokens) - 1)] == [CITING]
     assert [c.text for c in contexts(document, max_context_tokens=1)] == [CITING]
+
+
+def context(place: str) -> Context:
+    return Context(None, place, 0, CITING, ((0, 8),), (), "pointer", 0.25, "text")
+
+
+@pytest.mark.parametrize(
+    ("places", "caption", "mark"),
+    [
+        (["body", "appendix"], "Another view of Figure 1.", None),
+        (["footnote"], "", None),
+        (["appendix", "appendix"], "Another view of Figure 1.", "bind:appendix_only"),
+        ([], "Another view of Figure 1.", "bind:caption_only"),
+        ([], "Another view.", None),
+    ],
+)
+def test_a_figure_that_the_body_does_not_cite_is_marked(places: list[str], caption: str, mark: str | None) -> None:
+    other = Target(8, "2", 0, None, 0, None)
+    captions = [(7, "The same as Figure 1."), (8, caption), (None, "")]
+    contexts = {7: [context(place) for place in places], 8: [context("body")]}
+    assert marks(contexts, [TARGET, other], captions) == ({7: mark} if mark else {})
+
+
+def test_the_caption_of_a_table_can_be_the_only_one_that_names_a_figure() -> None:
+    assert marks({}, [TARGET], [(7, "See Figure 1."), (None, "The numbers of Figure 1.")]) == {7: "bind:caption_only"}
 
 
 def test_contexts_are_rows_of_the_table() -> None:

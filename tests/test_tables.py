@@ -38,7 +38,7 @@ def test_null_scores_stay_null_in_other_readers(tmp_path):
 def test_nested_columns_open_elsewhere(tmp_path):
     context = {
         "section": None, "page": 1, "text": "see Figure 1", "spans": [{"start": 4, "end": 12}], "panels": ["a"],
-        "cue": "pointer", "weight": 0.25, "evidence": "text",
+        "cue": "pointer", "weight": 0.25, "evidence": "text", "place": "body",
     }  # fmt: skip
     row = {"figure_id": "f", "paper_id": "p", "fig_index": 1, "contexts": [context], "bbox": [1.0, 2.0, 3.0, 4.0]}
     pq.write_table(table_from_rows([row], FIGURES), tmp_path / "f.parquet")

@@ -25,6 +25,10 @@ REFERENCES = re.compile(
     r"literatur(?:verzeichnis)?|referencias|bibliograf[ií]a|список литературы|литература|参考文献|참고문헌)\W*",
     re.IGNORECASE,
 )
+APPENDIX = re.compile(
+    r"(?:appendi(?:x|ces)|supplementa(?:ry|l)\b|supporting information|anhang|annexes?\b|附[录錄]|付録|부록)",
+    re.IGNORECASE,
+)
 NUMBERED = re.compile(
     r"(?:(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.?|[IVX]{1,5}\.|§\s?\d+|(?:[Aa]ppendix|APPENDIX)\s+[A-Z][:.]?)\s+[^\Wa-z_]"
 )

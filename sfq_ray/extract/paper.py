@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pymupdf
 
-from sfq_ray.bind import Context, Target, bind
+from sfq_ray.bind import Context, Target, bind, marks
 from sfq_ray.config import Extract
 from sfq_ray.errors import ExtractError
 from sfq_ray.extract import crops, curate
@@ -83,12 +83,14 @@ def extract_paper(path: Path, settings: Extract, seen: SeenPages = NOTHING_SEEN)
         if document.page_count > len(pages):
             warnings.append(f"only the first {len(pages)} of {document.page_count} pages were read (limits.pages)")
         warnings += [f"page {number + 1}: {settings.layout} failed: {why}" for number, why in seen.failures.items()]
-        contexts = _contexts(reading, settings)
+        contexts, cited = _contexts(reading, settings)
         figures = [_row(sheets, pages, find, settings) for find in reading.finds]
         _curate(sheets, pages, figures, reading.style, settings)
         for figure in figures:
             if figure["page"] in seen.failures:
                 figure["flags"].append("find:layout_failed")
+        for index, mark in cited.items():
+            figures[index]["flags"].append(mark)
         return Paper(document.page_count, _title(document), warnings, [
             _finished(figure, index, contexts.get(index, [])) for index, figure in enumerate(figures)
         ])  # fmt: skip
@@ -134,7 +136,8 @@ def _in_order(captions: Sequence[Caption], blocks: Sequence[Block], style: Style
     return finds + [_Find(None, block) for block in loose]
 
 
-def _contexts(reading: Reading, settings: Extract) -> dict[int, list[Context]]:
+def _contexts(reading: Reading, settings: Extract) -> tuple[dict[int, list[Context]], dict[int, str]]:
+    """Citing paragraphs by the index of the find, and the marks of figures that the body does not cite."""
     finds = reading.finds
     zones: dict[int, list[Box]] = {}
     for caption in reading.captions:
@@ -147,7 +150,9 @@ def _contexts(reading: Reading, settings: Extract) -> dict[int, list[Context]]:
         for i, f in enumerate(finds)
         if f.caption is not None
     ]
-    return bind(reading.pages, targets, zones, reading.vocabulary, settings)
+    contexts = bind(reading.pages, targets, zones, reading.vocabulary, settings)
+    keys = {id(find.caption): index for index, find in enumerate(finds) if find.caption is not None}
+    return contexts, marks(contexts, targets, [(keys.get(id(c)), c.text) for c in reading.captions])
 
 
 def _row(sheets: Sheets, pages: Sequence[Page], find: _Find, settings: Extract) -> dict[str, Any]:

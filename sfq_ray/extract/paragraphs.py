@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from sfq_ray.extract.document import Page
 from sfq_ray.extract.headings import (
+    APPENDIX,
     BULLET,
     FOOTNOTE_SIZE,
     MAX_HEADING_ROWS,
@@ -47,6 +48,7 @@ class Paragraph:
     """Rows of one paragraph with the page of each, in reading order."""
 
     section: str | None
+    place: str  # body, footnote or appendix
     rows: tuple[Row, ...]
     pages: tuple[int, ...]
     size: float  # pt
@@ -167,6 +169,7 @@ class _Reader:
         self.found: list[Paragraph] = []
         self.section: str | None = None
         self.in_references = False
+        self.in_appendix = False  # after the reference list, or below a heading that says so
         self.open = _Open()
         self.column: Column | None = None  # of the last row of the open paragraph
         self.heading: Row | None = None  # the row before, if it was a heading
@@ -195,7 +198,9 @@ class _Reader:
         self.close()
         text = normalise(text)
         self.heading = row
-        self.in_references = bool(REFERENCES.fullmatch(text))
+        listed = bool(REFERENCES.fullmatch(text))
+        self.in_appendix = self.in_appendix or bool(APPENDIX.match(text)) or (self.in_references and not listed)
+        self.in_references = listed
         title = self.section is None and largest_size(row) > TITLE_SIZE * self.style.body and not NUMBERED.match(text)
         self.section = None if title and not NAMED_HEADING.fullmatch(text) else text
 
@@ -204,20 +209,22 @@ class _Reader:
         note = _Open()
         for row in rows:
             if note.rows and _marked(row):
-                self._emit(note)
+                self._emit(note, "footnote")
                 note = _Open()
             note.add(row, column.page)
-        self._emit(note)
+        self._emit(note, "footnote")
 
     def close(self) -> None:
-        self._emit(self.open)
+        self._emit(self.open, "body")
         self.open = _Open()
 
-    def _emit(self, paragraph: _Open) -> None:
+    def _emit(self, paragraph: _Open, place: str) -> None:
         if paragraph.rows and not self.in_references:
+            place = "appendix" if self.in_appendix else place
             size = max(paragraph.rows, key=lambda row: len(row.text)).size
             flush = paragraph.x0 < 0.6 * self.style.body
-            self.found.append(Paragraph(self.section, tuple(paragraph.rows), tuple(paragraph.pages), size, flush))
+            rows, pages = tuple(paragraph.rows), tuple(paragraph.pages)
+            self.found.append(Paragraph(self.section, place, rows, pages, size, flush))
 
     def _begins(self, row: Row, before: Row | None, column: Column) -> bool:
         """True when `row` begins a new paragraph after the open one."""

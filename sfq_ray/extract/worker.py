@@ -121,6 +121,9 @@ class ExtractWorker:
             "figures_found": len(figures),
             "figures_failed": failed,
             "figures_kept": sum(1 for f in figures if f["dropped"] is None and f["error"] is None),
+            "figures_uncited": sum(
+                1 for f in figures if f["dropped"] is None and f["error"] is None and not f["contexts"]
+            ),
             "drops": _counts(drops),
             "flags": _counts(flags),
         }, figures

@@ -101,6 +101,7 @@ def _context(context: Row) -> dict[str, Any]:
         "page": context["page"],
         "cue": context["cue"],
         "evidence": context["evidence"],
+        "place": context["place"],
         "weight": number(context["weight"]),
         "panels": context["panels"] or [],
         "text": pieces(context["text"] or "", context["spans"]),

@@ -426,7 +426,7 @@
   function contextList(contexts) {
     return [el("h3", {}, "Citing paragraphs"), contexts.length ? el("ol", { class: "contexts" }, contexts.map((context) => el("li", {},
       el("p", { class: "quiet" }, [
-        context.section === null ? "no section" : said(context.section), pageNumber(context.page), `cue ${context.cue ?? "n/a"}`,
+        context.section === null ? "no section" : said(context.section), pageNumber(context.page), `cue ${context.cue ?? "n/a"}`, context.place,
         `evidence ${context.evidence ?? "n/a"}`, `weight ${brief(context.weight)}`,
         context.panels.length && ["panels ", said(context.panels.join(", "))],
       ].filter(Boolean).map((part, i) => [i ? " · " : "", part])),

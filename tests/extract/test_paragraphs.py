@@ -192,6 +192,12 @@ def test_the_reference_list_is_left_out_and_the_appendix_is_not() -> None:
         *headed(400, "A Proofs", prose("Two")),
     ]
     assert texts([page(0, rows)]) == [prose("One"), prose("Two")]
+    assert [paragraph.place for paragraph in find_paragraphs([page(0, rows)], {})] == ["body", "appendix"]
+
+
+def test_a_heading_that_says_appendix_begins_it() -> None:
+    rows = [*headed(100, "5 Conclusion", prose("One")), *headed(250, "Supplementary Material", prose("Two"))]
+    assert [paragraph.place for paragraph in find_paragraphs([page(0, rows)], {})] == ["body", "appendix"]
 
 
 def test_line_numbers_of_review_copies_and_turned_text_are_left_out() -> None:

@@ -42,6 +42,7 @@ def citing(text: str = CITING) -> dict[str, Any]:
     return {"section": "4 Results", "page": 4, "text": text, "spans": spans, "panels": ["a"], "cue": "comparative"} | {
         "weight": 0.9,
         "evidence": "text",
+        "place": "body",
     }
 
 
