@@ -77,6 +77,7 @@ class Judge(Section):
     protocols: tuple[Literal["direct", "sidecar", "agent"], ...] = ("direct", "sidecar", "agent")
     max_snippets: int = Field(2, ge=0, description="Citing snippets in a payload.")
     max_snippet_chars: int = Field(500, ge=50)
+    figure_map: bool = Field(False, description="Give labels and short captions of all figures of the paper.")
     reask: bool = Field(True, description="Ask once more when a reply is invalid.")
     calls_in_flight: int = Field(64, gt=0, description="Per worker.")
 

@@ -25,9 +25,10 @@ from sfq_ray.extract.layouts import EMBEDDED, LAYOUTS
 from sfq_ray.extract.shards import Shard, shards
 from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.features import OCR
-from sfq_ray.judge.backends import BACKENDS
+from sfq_ray.judge.backends import BACKENDS, load_backend
+from sfq_ray.judge.matrix import own_runs
 from sfq_ray.judge.rendering import prompt_hashes
-from sfq_ray.judge.worker import JudgeWorker
+from sfq_ray.judge.worker import JudgeWorker, score_part
 from sfq_ray.progress import Progress
 from sfq_ray.registry import check
 from sfq_ray.report import write_report
@@ -122,14 +123,17 @@ def judge(out: Path, settings: Settings, workers: int | None = None) -> None:
         raise FatalError(f"{out}: no figures/ here; run `sfq extract PDFS --out {out}` first")
     store.prepare()
     _claim(store, "judge", settings, ("judge",), {"prompts": prompt_hashes()})
-    units = [{"part": part} for part in parts if not store.has("scores", part)]
+    runs = own_runs(settings.judge.backend, settings.judge.protocols)
+    todo = {part: [r.id for r in runs if not store.has("scores", score_part(r.id, part))] for part in parts}
+    units = [{"todo": {part: run_ids}} for part, run_ids in todo.items() if run_ids]
     kept = totals(out).figures["kept"]
-    expected = kept * len(settings.judge.protocols)
+    expected = kept * len(runs)
     before = sum(totals(out).scores.values())
     progress = Progress("judge", "scores", expected)
     progress.add(before, {"done before": before})
     with raydata.session(workers) as pool:
-        for summary in raydata.run_units(units, partial(JudgeWorker, str(out), settings), pool):
+        build = partial(JudgeWorker, str(out), settings, runs, load_backend)
+        for summary in raydata.run_units(units, build, pool):
             progress.add(summary["rows"], {name: summary.get(name, 0) for name in ("scored", "gated", "failed")})
     progress.close()
     counted = sum(totals(out).scores.values())

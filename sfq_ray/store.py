@@ -73,8 +73,10 @@ class Store:
             rows = rows.cast(schema)
         write_parquet(rows, self.path(table, part))
 
-    def remove(self, table: str, part: str) -> None:
-        self.path(table, part).unlink(missing_ok=True)
+    def remove(self, table: str, pattern: str) -> None:
+        """Parts whose name matches the glob pattern."""
+        for path in (self.root / table).glob(f"{pattern}.parquet"):
+            path.unlink(missing_ok=True)
 
     # ---- the run manifest
 

@@ -49,7 +49,7 @@ class ExtractWorker:
                 paper, own = self._paper(item, seen.get(item.paper_id, NOTHING_SEEN), deaths)
             papers.append(paper)
             figures.extend(own)
-        self.store.remove("scores", part)  # they would belong to other figures
+        self.store.remove("scores", f"*.{part}")  # they would belong to other figures
         self.store.write("figures", part, table_from_rows(figures, FIGURES))
         self.store.write("papers", part, table_from_rows(papers, PAPERS))  # last: it marks the part as done
         deaths.forget()

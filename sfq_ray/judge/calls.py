@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sfq_ray.config import Judge
 from sfq_ray.judge.backends import Backend
-from sfq_ray.judge.payload import snippets
+from sfq_ray.judge.payload import figure_map, snippets
 from sfq_ray.judge.rendering import prompt_hash, render
 from sfq_ray.judge.schemas import REPLIES, LanguageReply, VisionReply
 from sfq_ray.rubric import DIMENSIONS, Dimension, gates
@@ -40,6 +40,7 @@ class Figure:
     features: dict[str, Any]
     measured: dict[str, Any]
     gates: frozenset[Dimension]
+    others: tuple[dict[str, Any], ...] = ()  # the figure map: label and short caption of the paper's figures
 
     @property
     def available(self) -> list[str]:
@@ -58,6 +59,7 @@ class Request:
     image: bytes | None = None
     measured: dict[str, Any] | None = None
     attempt: int = 0
+    repeat: int = 0
 
     @property
     def image_sha256(self) -> str | None:
@@ -77,6 +79,7 @@ def request_id(backend: Backend, request: Request) -> str:
     content = {
         "backend": backend.name,
         "model": backend.model,
+        "params": dict(backend.params),
         "stage": request.stage,
         "prompt": prompt_hash(request.stage),
         "schema": REPLIES[request.stage].model_json_schema(),
@@ -85,13 +88,14 @@ def request_id(backend: Backend, request: Request) -> str:
         "image": request.image_sha256,
         "measured": request.measured,
         "attempt": request.attempt,
+        "repeat": request.repeat,
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def figure_of(row: Mapping[str, Any], settings: Judge) -> Figure:
-    """The instance of a figures/ row."""
+def figure_of(row: Mapping[str, Any], settings: Judge, others: Sequence[Mapping[str, Any]] = ()) -> Figure:
+    """The instance of a figures/ row; `others`: the paper's rows, for the figure map."""
     chosen = tuple(snippets(row["contexts"] or [], settings.max_snippets, settings.max_snippet_chars))
     features = {name: row[name] for name in FEATURES if name not in NOT_FOR_JUDGES and row[name] is not None}
     metadata = {name: row[name] for name in ("venue", "year", "label") if row[name] is not None}
@@ -101,6 +105,7 @@ def figure_of(row: Mapping[str, Any], settings: Judge) -> Figure:
         metadata | ({"sections": sections} if sections else {}),
         features, {name: row[name] for name in (*FEATURES, *MEASURED)},
         gates(row["caption"], [context["text"] for context in row["contexts"] or []]),
+        tuple(figure_map(others)),
     )  # fmt: skip
 
 
@@ -135,6 +140,7 @@ def _texts(figure: Figure) -> dict[str, Any]:
         "caption": figure.caption if Dimension.CC in figure.gates else None,
         "snippets": [{"section": s["section"], "text": s["text"]} for s in figure.snippets],
         "metadata": figure.metadata,
+        **({"figure_map": list(figure.others)} if figure.others else {}),
     }
 
 

@@ -1,101 +1,122 @@
-"""Judging of figures: every protocol asked for, many figures at once, one scores/ row for each (run, figure)."""
+"""Judging of figures: every run asked for, many figures at once, one scores/ row for each (run, figure)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from sfq_ray.config import Judge
 from sfq_ray.errors import FatalError
-from sfq_ray.judge.backends import Backend, load_backend
+from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.calls import Figure, Request, figure_of
 from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.ledger import Ledger
+from sfq_ray.judge.matrix import Run
 from sfq_ray.judge.parse import parse
-from sfq_ray.judge.protocols import PROTOCOLS, Judged
+from sfq_ray.judge.protocols import PROTOCOLS, Judged, Judges
 from sfq_ray.judge.schemas import REPLIES, Reply
 from sfq_ray.rubric import DIMENSIONS
 from sfq_ray.tables import SCORES, table_from_rows
 
 STAGES = tuple(REPLIES)
 REASKED = frozenset({"empty", "truncated", "whitespace_loop", "invalid_json", "schema_violation"})
+Row = Mapping[str, Any]
+Result = TypeVar("Result")
 
 
 class Judging:
-    """One loaded backend that runs all protocols of the settings. Raises ConfigError for an unknown backend."""
+    """Loaded backends, by name of their model, that answer for all runs."""
 
-    def __init__(self, settings: Judge, backend: Backend | None = None) -> None:
+    def __init__(self, settings: Judge, backends: Mapping[str, Backend]) -> None:
         self.settings = settings
-        self.backend = backend or load_backend(settings.backend)
+        self.backends = backends
+        self.places = asyncio.Semaphore(settings.calls_in_flight)
 
-    def judge_part(self, figures: pa.Table, ledger: Ledger) -> pa.Table:
-        """scores/ rows of the kept figures, sorted by run, paper and figure."""
-        rows = [row for row in figures.to_pylist() if row["dropped"] is None and row["error"] is None]
-        scores = asyncio.run(self._judge(rows, ledger))
-        scores.sort(key=lambda row: (row["run_id"], row["paper_id"], row["fig_index"]))
-        return table_from_rows(scores, SCORES)
-
-    async def _judge(self, rows: Sequence[Mapping[str, Any]], ledger: Ledger) -> list[dict[str, Any]]:
-        places = asyncio.Semaphore(self.settings.calls_in_flight)
-        tasks = [
-            asyncio.ensure_future(self._score(row, protocol, ledger, places))
-            for row in rows
-            for protocol in self.settings.protocols
+    async def judge_part(
+        self, figures: pa.Table, runs: Sequence[Run], ledgers: Mapping[str, Ledger]
+    ) -> dict[str, pa.Table]:
+        """scores/ rows of the kept figures by run id, sorted by paper and figure. `ledgers`: by name of the model."""
+        rows = figures.to_pylist()
+        papers: dict[str, list[Row]] = {}
+        for row in rows:
+            papers.setdefault(row["paper_id"], []).append(row)
+        kept = [row for row in rows if row["dropped"] is None and row["error"] is None]
+        instances = [
+            (row, figure_of(row, self.settings, papers[row["paper_id"]] if self.settings.figure_map else ()))
+            for row in kept
         ]
-        try:
-            return list(await asyncio.gather(*tasks))
-        except FatalError:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            raise
+        scores = await all_or_none(
+            [self._score(row, figure, run, ledgers) for run in runs for row, figure in instances]
+        )
+        size = len(instances)
+        return {run.id: _table(scores[i * size : (i + 1) * size]) for i, run in enumerate(runs)}
 
-    async def _score(
-        self, row: Mapping[str, Any], protocol: str, ledger: Ledger, places: asyncio.Semaphore
-    ) -> dict[str, Any]:
-        """The row of one figure under one protocol: scored, gated or failed, never missing."""
+    async def _score(self, row: Row, figure: Figure, run: Run, ledgers: Mapping[str, Ledger]) -> dict[str, Any]:
+        """The row of one figure in one run: scored, gated or failed, never missing."""
+        judges = Judges(self.backends[run.vision], self.backends[run.language])
         result: dict[str, Any] = {
-            "run_id": f"{self.backend.name}-{protocol}", "protocol": protocol, "backend": self.backend.name,
-            "model": self.backend.model,
+            "run_id": run.id, "protocol": run.protocol, "backend": judges.vision.name,
+            "model": " + ".join(dict.fromkeys((judges.vision.model, judges.language.model))),
             **{name: row[name] for name in ("figure_id", "paper_id", "fig_index", "venue", "year")},
         }  # fmt: skip
-        figure = figure_of(row, self.settings)
         if not figure.gates:
-            return result | {
-                "status": "gated",
-                "message": "neither a caption nor a citing paragraph",
-                "request_ids": [],
-            }
+            why = "neither a caption nor a citing paragraph"
+            return result | {"status": "gated", "message": why, "request_ids": []}
         used: dict[tuple[int, int], str] = {}  # (place of the stage in the protocol, attempt) -> request_id
+        names = {id(judges.vision): run.vision, id(judges.language): run.language}
 
-        async def ask(request: Request) -> Reply:
-            async with places:
-                return await self._reply(request, figure, ledger, used)
+        async def ask(request: Request, backend: Backend) -> Reply:
+            request = replace(request, repeat=run.repeat)
+            async with self.places:
+                return await self._reply(request, backend, figure, ledgers[names[id(backend)]], used)
 
         try:
-            judged = await PROTOCOLS[protocol](figure, ask, self.backend)
+            judged = await PROTOCOLS[run.protocol](figure, ask, judges)
         except CallError as error:
             outcome = {"status": "failed", "failure": error.kind, "message": str(error)}
         else:
             outcome = _columns(judged) | {"status": "scored"}
         return result | outcome | {"request_ids": [used[key] for key in sorted(used)]}
 
-    async def _reply(self, request: Request, figure: Figure, ledger: Ledger, used: dict[tuple[int, int], str]) -> Reply:
+    async def _reply(
+        self, request: Request, backend: Backend, figure: Figure, ledger: Ledger, used: dict[tuple[int, int], str]
+    ) -> Reply:
         """A valid reply, asked for once more with the problem where the first was invalid. Raises CallError."""
         try:
-            return await self._valid(request, figure, ledger, used)
+            return await _valid(request, backend, figure, ledger, used)
         except CallError as error:
             if not self.settings.reask or error.kind not in REASKED:
                 raise
-            return await self._valid(request.asked_again(str(error)), figure, ledger, used)
+            return await _valid(request.asked_again(str(error)), backend, figure, ledger, used)
 
-    async def _valid(self, request: Request, figure: Figure, ledger: Ledger, used: dict[tuple[int, int], str]) -> Reply:
-        key, reply = await ledger.ask(self.backend, request)
-        used[STAGES.index(request.stage), request.attempt] = key
-        return parse(request.stage, reply, figure.available)
+
+async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """The results of all; where one raises FatalError the others are cancelled before it goes on."""
+    tasks = [asyncio.ensure_future(item) for item in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except FatalError:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+
+
+async def _valid(
+    request: Request, backend: Backend, figure: Figure, ledger: Ledger, used: dict[tuple[int, int], str]
+) -> Reply:
+    key, reply = await ledger.ask(backend, request)
+    used[STAGES.index(request.stage), request.attempt] = key
+    return parse(request.stage, reply, figure.available)
+
+
+def _table(rows: list[dict[str, Any]]) -> pa.Table:
+    rows.sort(key=lambda row: (row["paper_id"], row["fig_index"]))
+    return table_from_rows(rows, SCORES)
 
 
 def _columns(judged: Judged) -> dict[str, Any]:

@@ -105,6 +105,11 @@ def choose(runs: Sequence[Run], patterns: str | None) -> list[Run]:
     return [run for run in runs if any(fnmatchcase(run.id, pattern) for pattern in wanted)]
 
 
+def own_runs(backend: str, protocols: Sequence[str]) -> list[Run]:
+    """One run for each protocol with one model, as without a matrix: rules-direct."""
+    return [Run(f"{backend}-{protocol}", protocol, backend, backend) for protocol in protocols]
+
+
 def groups(runs: Sequence[Run]) -> list[list[Run]]:
     """Runs that share a model, directly or over other runs: whoever judges a group loads each of its models once."""
     result: list[list[Run]] = []

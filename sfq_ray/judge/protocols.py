@@ -1,4 +1,4 @@
-"""The three protocols, as the paper tells them. Each is a coroutine over an `ask` that knows backend and ledger.
+"""The three protocols, as the paper tells them. Each is a coroutine over an `ask` that knows the ledger.
 
 direct    one call over image, caption and citing text
 sidecar   the same call with OCR/CV features beside it
@@ -26,7 +26,15 @@ from sfq_ray.judge.calls import (
 from sfq_ray.judge.schemas import DirectReply, FusionReply, Judgement, LanguageReply, Reply, VisionReply
 from sfq_ray.rubric import DIMENSIONS, Dimension
 
-Ask = Callable[[Request], Awaitable[Reply]]
+Ask = Callable[[Request, Backend], Awaitable[Reply]]
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who answers: `vision` the calls with an image, `language` those without. Mostly the same model."""
+
+    vision: Backend
+    language: Backend
 
 
 @dataclass(frozen=True)
@@ -39,18 +47,24 @@ class Judged:
     suggestion: str
 
 
-async def direct(figure: Figure, ask: Ask, backend: Backend) -> Judged:
-    return _as_judged(cast(DirectReply, await ask(direct_call(figure, backend))), "direct", figure)
+async def direct(figure: Figure, ask: Ask, judges: Judges) -> Judged:
+    reply = await ask(direct_call(figure, judges.vision), judges.vision)
+    return _as_judged(cast(DirectReply, reply), "direct", figure)
 
 
-async def sidecar(figure: Figure, ask: Ask, backend: Backend) -> Judged:
-    return _as_judged(cast(DirectReply, await ask(sidecar_call(figure, backend))), "sidecar", figure)
+async def sidecar(figure: Figure, ask: Ask, judges: Judges) -> Judged:
+    reply = await ask(sidecar_call(figure, judges.vision), judges.vision)
+    return _as_judged(cast(DirectReply, reply), "sidecar", figure)
 
 
-async def agent(figure: Figure, ask: Ask, backend: Backend) -> Judged:
-    replies = await _both(ask(vision_call(figure, backend)), ask(language_call(figure, backend)))
+async def agent(figure: Figure, ask: Ask, judges: Judges) -> Judged:
+    replies = await _both(
+        ask(vision_call(figure, judges.vision), judges.vision),
+        ask(language_call(figure, judges.language), judges.language),
+    )
     vision, language = cast(VisionReply, replies[0]), cast(LanguageReply, replies[1])
-    fusion = cast(FusionReply, await ask(fusion_call(figure, vision, language, backend)))
+    fusion_request = fusion_call(figure, vision, language, judges.language)
+    fusion = cast(FusionReply, await ask(fusion_request, judges.language))
     scored = runner.run(
         {Dimension.VC: vision.VC.score, Dimension.SL: vision.SL.score},
         {d: j.score if (j := getattr(fusion, d)) else None for d in (Dimension.CC, Dimension.CTX, Dimension.MR)},
@@ -62,7 +76,7 @@ async def agent(figure: Figure, ask: Ask, backend: Backend) -> Judged:
     return Judged(scored, _judgements(vision) | _judgements(fusion), fusion.summary, fusion.suggestion)
 
 
-PROTOCOLS: dict[str, Callable[[Figure, Ask, Backend], Awaitable[Judged]]] = {
+PROTOCOLS: dict[str, Callable[[Figure, Ask, Judges], Awaitable[Judged]]] = {
     "direct": direct,
     "sidecar": sidecar,
     "agent": agent,

@@ -62,6 +62,9 @@ def _payload(evidence: Mapping[str, Any]) -> str:
         for number, snippet in enumerate(snippets, 1):
             section = f"[section: {snippet['section']}]\n" if snippet["section"] else ""
             parts.append(fenced(f"citing paragraph {number}", section + snippet["text"]))
+    if "figure_map" in evidence:
+        others = "\n".join(f"Figure {figure['label']}: {figure['caption']}" for figure in evidence["figure_map"])
+        parts.append(fenced("all figures of the paper", others))
     if "features" in evidence:
         values = "\n".join(f"{name}: {_number(value)}" for name, value in sorted(evidence["features"].items()))
         parts.append(fenced("measurements", values or "none were made"))

@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from PIL import Image
 
@@ -57,6 +57,7 @@ class Scripted:
 
     name = "scripted"
     model = "scripted-1"
+    params: ClassVar[dict[str, Any]] = {}
     reads_measurements = False
 
     def __init__(self, script: Callable[[Request], Reply | None] = lambda request: None, delay_s: float = 0.0) -> None:

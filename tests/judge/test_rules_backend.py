@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scripted import figures
 
 from sfq_ray.config import Judge
+from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.backends.rules import RulesBackend
 from sfq_ray.judge.calls import (
     MEASURED,
@@ -24,7 +25,7 @@ from sfq_ray.judge.calls import (
     sidecar_call,
     vision_call,
 )
-from sfq_ray.judge.protocols import agent
+from sfq_ray.judge.protocols import Judges, agent
 from sfq_ray.judge.schemas import REPLIES, Reply
 from sfq_ray.rubric import DIMENSIONS
 from sfq_ray.tables import FEATURE_FIELDS
@@ -203,11 +204,12 @@ def test_a_defect_costs_its_own_dimension_only(stage: str, defect: str) -> None:
 def test_the_agent_finds_the_defect_too(defect: str) -> None:
     """The text severity of a vague caption moves MR by the Runner's rule, so only VC and SL must stay there."""
 
-    async def answer(request: Request) -> Reply:
-        return REPLIES[request.stage].model_validate_json((await BACKEND.complete(request)).text)
+    async def answer(request: Request, backend: Backend) -> Reply:
+        return REPLIES[request.stage].model_validate_json((await backend.complete(request)).text)
 
     changes, hit, points = DEFECTS[defect]
-    before, after = (asyncio.run(agent(f, answer, BACKEND)).scored.scores for f in (figure(), figure(**changes)))
+    judges = Judges(BACKEND, BACKEND)
+    before, after = (asyncio.run(agent(f, answer, judges)).scored.scores for f in (figure(), figure(**changes)))
     found = {str(d): before[d] - after[d] for d in DIMENSIONS}
     assert found[hit] >= points
     assert all(abs(found[other]) <= 1 for other in {"VC", "SL"} - {hit})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sfq_ray.registry import lookup
 
@@ -36,6 +37,7 @@ class Reply:
 class Backend(Protocol):
     name: str
     model: str
+    params: Mapping[str, Any]  # all else that determines a reply: decoding, reply form, limits of the image
     reads_measurements: bool  # True for a backend without eyes: it is given measurements of the image instead
 
     async def complete(self, request: Request) -> Reply:

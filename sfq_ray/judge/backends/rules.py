@@ -28,6 +28,7 @@ LITTLE_OVERLAP = 0.05  # share of the caption's content words that are also in t
 class RulesBackend:
     name = "rules"
     model = "rules-1"
+    params: Mapping[str, Any] = {}
     reads_measurements = True
 
     async def complete(self, request: Request) -> Reply:
