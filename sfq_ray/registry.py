@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
 
 from sfq_ray.config import ConfigError
 
 
-def check(registry: Mapping[str, str], name: str, key: str) -> None:
+def check(registry: Collection[str], name: str, key: str) -> None:
     """Raises ConfigError naming the configuration key and the known names where `name` is not registered."""
     if name not in registry:
         raise ConfigError(f"{key}: {name!r} is unknown; known: {', '.join(sorted(registry))}")

@@ -1,0 +1,64 @@
+"""What each model can do and where it is reached: dated records, as configuration, not code.
+
+models.yaml holds one for every model of the benchmark's 29 runs. What nobody has looked up is null there, and a backend
+sends nothing that depends on an unknown. A user's own file changes single fields or adds models.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from sfq_ray.config import Section
+from sfq_ray.judge.dialects import DIALECTS
+from sfq_ray.judge.records import load_records
+
+SHIPPED = "models.yaml"
+
+
+class Model(Section):
+    """One model at one place. Null means unknown, except for base_url and key_env."""
+
+    name: str = Field(description="What runs call it; the key of the record.")
+    backend: Literal["openai", "anthropic", "gemini", "bedrock", "vllm"]
+    model: str = Field(min_length=1, description="What the backend calls it.")
+    base_url: str | None = Field(None, pattern="^https?://", description="Null: the backend's own.")
+    key_env: str | None = Field(
+        None, pattern="^[A-Z][A-Z0-9_]*$", description="Environment variable that holds the key; null: none is needed."
+    )
+    dialect: str = Field(description="How replies are held to their schema, a name of judge.dialects.")
+    sampling: bool | None = Field(None, description="Whether temperature and the like may be sent.")
+    thinking: Literal["none", "switch", "effort", "budget", "cannot_disable"] | None = Field(
+        None,
+        description="none: it does not think; switch: on or off; effort: by level; budget: in tokens; "
+        "cannot_disable: it always does, whatever the level.",
+    )
+    system: bool | None = Field(None, description="Whether system messages may be sent.")
+    logprobs: bool | None = Field(None, description="Whether log-probabilities may be asked for.")
+    max_image_side_px: int | None = Field(None, gt=0)
+    max_image_bytes: int | None = Field(None, gt=0, description="Of one image, before base64.")
+    max_images: int | None = Field(None, ge=0, description="In one request.")
+    context_tokens: int | None = Field(None, gt=0)
+    max_output_tokens: int | None = Field(None, gt=0)
+    checked: date | None = Field(None, description="Day on which the source was read.")
+    source: Literal["notes", "documentation", "user"] = Field(
+        description="documentation: the maker's own pages; notes: client libraries and reports of others; user."
+    )
+
+    @field_validator("dialect")
+    @classmethod
+    def _known(cls, dialect: str) -> str:
+        if dialect not in DIALECTS:
+            raise ValueError(f"unknown; known: {', '.join(sorted(DIALECTS))}")
+        return dialect
+
+
+def load_models(path: Path | None = None) -> dict[str, Model]:
+    """The shipped records by name, with those of the YAML file `path` on top, field by field.
+
+    A record that the file changes counts as the user's. Raises ConfigError naming the file, record, key and reason.
+    """
+    return load_records(Model, SHIPPED, path, {"source": "user", "checked": None})
