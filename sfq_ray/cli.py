@@ -76,16 +76,34 @@ def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = Non
 
 @app.command()
 def judge(
-    out: OutArgument, config: Config = None, workers: Workers = None, backend: Backend = None,
+    figures: OutArgument, config: Config = None, workers: Workers = None, backend: Backend = None,
     protocols: Protocols = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="For calls/ and scores/. Default: DIR.")] = None,
+    matrix: Annotated[Path | None, typer.Option("--matrix", help="YAML file of runs, as jobs/eval1200.yaml.")] = None,
+    runs: Annotated[str | None, typer.Option("--runs", help="Of these, such as D1,S*,F3. Default: all.")] = None,
+    models: Annotated[Path | None, typer.Option("--models", help="YAML file of model records, over ours.")] = None,
+    prices: Annotated[Path | None, typer.Option("--prices", help="YAML file of prices, over ours.")] = None,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Judge so many times, for test-retest.")] = 1,
+    max_usd: Annotated[float | None, typer.Option("--max-usd", min=0, help="Stop before spending more.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Call nobody: rebuild scores/ from calls/.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Score anew with the present prompts; equal calls are not made again.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and money by run.")] = False,
 ) -> None:  # fmt: skip
     """Score the extracted figures: calls/ and scores/."""
     with _clear_errors():
         from sfq_ray import pipelines
+        from sfq_ray.judge.plan import Choice
 
+        choice = Choice(matrix, runs, models, prices, repeat, max_usd, offline, again)
+        settings = _settings(config, backend=backend, protocols=protocols)
+        if dry_run:
+            _estimates(pipelines.estimate(figures, settings, out, choice))
+            return
         with _quiet():
-            pipelines.judge(out, _settings(config, backend=backend, protocols=protocols), workers)
-        _summary(out)
+            pipelines.judge(figures, settings, workers, out, choice)
+        _summary(out or figures)
 
 
 @app.command()
@@ -172,6 +190,22 @@ def _summary(out: Path) -> None:
             )
     if now.scores:
         typer.echo(_sum_line("scores", now.scores, ("scored", "gated", "failed")))
+
+
+def _estimates(runs: list[Any]) -> None:
+    typer.echo(
+        f"{'run':12} {'figures':>8} {'calls':>8} {'in ledger':>10} {'input tok':>12} {'output tok':>12} {'USD':>10}"
+    )
+    for run in runs:
+        money = "unknown" if run.usd is None else f"{run.usd:,.2f}"
+        typer.echo(
+            f"{run.run_id:12} {run.figures:8,} {run.calls:8,} {run.in_ledger:10,} {run.input_tokens:12,} "
+            f"{run.output_tokens:12,} {money:>10}"
+        )
+    known = [run.usd for run in runs if run.usd is not None]
+    unknown = len(runs) - len(known)
+    rest = f" and {unknown} runs whose price is unknown" if unknown else ""
+    typer.echo(f"to pay: {sum(known):,.2f} USD{rest}; tokens are estimates, thinking is not in them")
 
 
 def _sum_line(name: str, counts: Any, parts: tuple[str, ...]) -> str:

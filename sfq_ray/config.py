@@ -5,6 +5,7 @@ A YAML file may set any of them; an unknown key is an error that names it.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,7 +80,11 @@ class Judge(Section):
     max_snippet_chars: int = Field(500, ge=50)
     figure_map: bool = Field(False, description="Give labels and short captions of all figures of the paper.")
     reask: bool = Field(True, description="Ask once more when a reply is invalid.")
+    max_output_tokens: int = Field(8192, gt=0, description="Of one reply, thinking included.")
+    temperature: float | None = Field(0.0, ge=0, le=2, description="Sent to models that take it; null: their own.")
+    deadline_s: float = Field(300.0, gt=0, description="For one call with all its attempts.")
     calls_in_flight: int = Field(64, gt=0, description="Per worker.")
+    max_failure_rate: float = Field(0.2, ge=0, le=1, description="A run with more failed scores stops the job.")
 
 
 class Settings(Section):
@@ -89,6 +94,14 @@ class Settings(Section):
     max_error_rate: float = Field(
         0.5, ge=0, le=1, description="A job with more failed papers than this stops non-zero."
     )
+
+
+def secret(name: str) -> str:
+    """The value of the environment variable `name`. Raises ConfigError that names it where it is not set."""
+    value = os.environ.get(name, "").strip()
+    if not value:
+        raise ConfigError(f"the environment variable {name} is not set; it must hold the key of the provider")
+    return value
 
 
 def load(path: Path | None = None, overrides: dict[str, Any] | None = None) -> Settings:

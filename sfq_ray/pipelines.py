@@ -25,22 +25,25 @@ from sfq_ray.extract.layouts import EMBEDDED, LAYOUTS
 from sfq_ray.extract.shards import Shard, shards
 from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.features import OCR
-from sfq_ray.judge.backends import BACKENDS, load_backend
-from sfq_ray.judge.matrix import own_runs
+from sfq_ray.judge.estimate import Estimate, estimates, spent_usd
+from sfq_ray.judge.plan import Choice, Loader, Plan, limits_of, make_plan
 from sfq_ray.judge.rendering import prompt_hashes
+from sfq_ray.judge.tally import Tally, units
 from sfq_ray.judge.worker import JudgeWorker, score_part
 from sfq_ray.progress import Progress
 from sfq_ray.registry import check
 from sfq_ray.report import write_report
 from sfq_ray.store import Store
 
+DEFAULT = Choice()
 MIN_PARTS, MAX_PAPERS_PER_PART = 64, 32  # small jobs: one paper a part; large ones: some hundred large files
 MIN_PAPERS_FOR_RATE = 50  # so many papers before the error rate can stop a job
 LIBRARIES = ("pymupdf", "opencv-python-headless", "imagehash", "rapidocr", "onnxruntime", "pyarrow", "numpy", "pillow")
 # settings that change how a job runs, not what comes out for an input that succeeds
 FREE_SETTINGS = frozenset(
     {"extract.limits.seconds_per_paper", "extract.limits.memory_mb", "extract.limits.papers_per_child",
-     "extract.detector.device", "extract.detector.gpus", "extract.detector.batch_pages", "judge.calls_in_flight"}
+     "extract.detector.device", "extract.detector.gpus", "extract.detector.batch_pages", "judge.calls_in_flight",
+     "judge.deadline_s", "judge.max_failure_rate"}
 )  # fmt: skip
 
 
@@ -57,7 +60,7 @@ class Totals:
 
 def run(paths: Sequence[str], out: Path, settings: Settings, workers: int | None = None) -> Totals:
     """The whole chain: extract, judge, report."""
-    check(BACKENDS, settings.judge.backend, "judge.backend")  # before hours of extraction
+    make_plan(settings.judge, DEFAULT)  # what is wrong with it is said before hours of extraction
     with raydata.session(workers):
         extract(paths, out, settings, workers)
         judge(out, settings, workers)
@@ -114,31 +117,59 @@ def _see(parts: Sequence[dict[str, Any]], store: Store, settings: Settings, work
     progress.close()
 
 
-def judge(out: Path, settings: Settings, workers: int | None = None) -> None:
-    """figures/ -> calls/ and scores/."""
-    check(BACKENDS, settings.judge.backend, "judge.backend")
-    store = Store(out)
-    parts = store.parts("figures")
-    if not parts:
-        raise FatalError(f"{out}: no figures/ here; run `sfq extract PDFS --out {out}` first")
+def judge(
+    figures: Path, settings: Settings, workers: int | None = None, out: Path | None = None, choice: Choice = DEFAULT
+) -> None:
+    """figures/ -> calls/ and scores/ (in `out`, if that is another directory), for every run of the choice."""
+    plan = make_plan(settings.judge, choice)
+    parts = _figure_parts(figures)
+    store = Store(out or figures)
     store.prepare()
-    _claim(store, "judge", settings, ("judge",), {"prompts": prompt_hashes()})
-    runs = own_runs(settings.judge.backend, settings.judge.protocols)
-    todo = {part: [r.id for r in runs if not store.has("scores", score_part(r.id, part))] for part in parts}
-    units = [{"todo": {part: run_ids}} for part, run_ids in todo.items() if run_ids]
-    kept = totals(out).figures["kept"]
-    expected = kept * len(runs)
-    before = sum(totals(out).scores.values())
-    progress = Progress("judge", "scores", expected)
-    progress.add(before, {"done before": before})
+    lineage = {"prompts": prompt_hashes(), "runs": plan.lineage(settings.judge)}
+    _claim(store, "judge", settings, ("judge",), lineage, again=choice.again)
+    if choice.again:
+        for run in plan.runs:
+            store.remove("scores", score_part(run.id, "*"))
+    expected = totals(figures).figures["kept"]
+    tally = Tally(store, plan.runs, settings.judge.max_failure_rate)
+    progress = Progress("judge", "scores", expected * len(plan.runs))
+    progress.add(tally.total(), {"done before": tally.total()})
     with raydata.session(workers) as pool:
-        build = partial(JudgeWorker, str(out), settings, runs, load_backend)
-        for summary in raydata.run_units(units, build, pool):
-            progress.add(summary["rows"], {name: summary.get(name, 0) for name in ("scored", "gated", "failed")})
+        build = partial(JudgeWorker, str(figures), str(store.root), settings, plan.runs, _loader(plan, settings, store),
+                        choice.offline)  # fmt: skip
+        for summary in raydata.run_units(units(store, parts, plan.runs), build, pool):
+            counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
+            progress.add(summary["rows"], counts)
     progress.close()
-    counted = sum(totals(out).scores.values())
-    if counted != expected:
-        raise FatalError(f"{out}: {expected} scores expected but {counted} rows in scores/; please report this")
+    for run_id, count in tally.runs.items():
+        if count.total() != expected:
+            raise FatalError(f"{store.root}: {run_id}: {expected} scores expected but {count.total()} are there")
+
+
+def estimate(figures: Path, settings: Settings, out: Path | None = None, choice: Choice = DEFAULT) -> list[Estimate]:
+    """What judging would take, by run: calls, those the ledger already holds, tokens and money. Sends nothing."""
+    plan = make_plan(settings.judge, choice)
+    return estimates(Store(figures), Store(out or figures), _figure_parts(figures), plan, settings.judge)
+
+
+def _figure_parts(figures: Path) -> list[str]:
+    parts = Store(figures).parts("figures")
+    if not parts:
+        raise FatalError(f"{figures}: no figures/ here; run `sfq extract PDFS --out {figures}` first")
+    return parts
+
+
+def _loader(plan: Plan, settings: Settings, store: Store) -> Loader:
+    """How workers load models; where any is hosted, behind the gates that all of them share."""
+    accounts = plan.accounts()
+    if not accounts or plan.choice.offline:
+        return Loader(plan, settings.judge)
+    limits = {
+        name: {"max_in_flight": settings.judge.calls_in_flight * len(models), **limits_of(models)}
+        for name, models in accounts.items()
+    }
+    gates, purse = raydata.shared(limits, plan.choice.max_usd, spent_usd(store, plan))
+    return Loader(plan, settings.judge, gates, purse)
 
 
 def report(out: Path) -> Path:
@@ -187,8 +218,13 @@ def _check_rate(failed: int, done: int, settings: Settings) -> None:
         )
 
 
-def _claim(store: Store, job: str, settings: Settings, sections: Iterable[str], more: Mapping[str, Any]) -> None:
-    """Writes what this job is made with into the run manifest, or refuses to mix it with something else."""
+def _claim(
+    store: Store, job: str, settings: Settings, sections: Iterable[str], more: Mapping[str, Any], again: bool = False
+) -> None:
+    """Writes what this job is made with into the run manifest, or refuses to mix it with something else.
+
+    Runs of a judging job are added to those that are there. With `again` what is said now replaces what was said.
+    """
     manifest = store.manifest() or {"format": 1}
     dumped = settings.model_dump(mode="json")
     mine = {
@@ -198,7 +234,9 @@ def _claim(store: Store, job: str, settings: Settings, sections: Iterable[str], 
         **more,
     }
     before = manifest.get(job)
-    if before is not None:
+    if before is not None and "runs" in mine:
+        mine["runs"] = before.get("runs", {}) | mine["runs"]
+    if before is not None and not again:
         old, new = _flat(before), _flat(mine)
         changed = sorted(
             key for key in old.keys() | new.keys()

@@ -9,14 +9,18 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import ray
 
 from sfq_ray.errors import FatalError
+from sfq_ray.judge.budget import Budget
+from sfq_ray.judge.limits import Account
 
+MAX_WAITING = 10_000  # calls that wait at the gates at once
 IDLE_LIMIT_S = 6 * 3600  # Ray ends a job that yields nothing for half an hour; a part full of slow papers may
 
 
@@ -106,6 +110,71 @@ def run_units(
         if summary.get("fatal"):
             raise FatalError(summary["fatal"])
         yield summary
+
+
+class _Shared:
+    """The accounts and the purse of a job in one process, asked by all of its workers."""
+
+    def __init__(self, limits: Mapping[str, Mapping[str, Any]], max_usd: float | None, spent_usd: float) -> None:
+        self.accounts = {name: Account(**limit) for name, limit in limits.items()}
+        self.budget = None if max_usd is None else Budget(max_usd, spent_usd)
+
+    async def acquire(self, account: str, tokens: int) -> None:
+        await self.accounts[account].acquire(tokens)
+
+    async def release(self, account: str, outcome: str, retry_after_s: float | None) -> None:
+        await self.accounts[account].release(outcome, retry_after_s)
+
+    async def reserve(self, usd: float) -> str | None:
+        """What is wrong, since an exception would come back wrapped."""
+        assert self.budget is not None
+        try:
+            await self.budget.reserve(usd)
+        except FatalError as error:
+            return str(error)
+        return None
+
+    async def settle(self, reserved_usd: float, paid_usd: float) -> None:
+        assert self.budget is not None
+        await self.budget.settle(reserved_usd, paid_usd)
+
+
+@dataclass(frozen=True)
+class SharedGate:
+    """The gate of one account (judge.limits.Gate) for all workers."""
+
+    actor: Any
+    account: str
+
+    async def acquire(self, tokens: int) -> None:
+        await self.actor.acquire.remote(self.account, tokens)
+
+    async def release(self, outcome: str, retry_after_s: float | None = None) -> None:
+        self.actor.release.remote(self.account, outcome, retry_after_s)
+
+
+@dataclass(frozen=True)
+class SharedPurse:
+    """The purse of the job (judge.budget.Purse) for all workers."""
+
+    actor: Any
+
+    async def reserve(self, usd: float) -> None:
+        problem = await self.actor.reserve.remote(usd)
+        if problem is not None:
+            raise FatalError(problem)
+
+    async def settle(self, reserved_usd: float, paid_usd: float) -> None:
+        await self.actor.settle.remote(reserved_usd, paid_usd)
+
+
+def shared(
+    limits: Mapping[str, Mapping[str, Any]], max_usd: float | None, spent_usd: float
+) -> tuple[dict[str, SharedGate], SharedPurse | None]:
+    """Gates by account and the purse; both live as long as the handles to them do."""
+    actor = ray.remote(_Shared).options(num_cpus=0, max_concurrency=MAX_WAITING).remote(limits, max_usd, spent_usd)
+    gates = {name: SharedGate(actor, name) for name in limits}
+    return gates, None if max_usd is None else SharedPurse(actor)
 
 
 def _configure() -> None:

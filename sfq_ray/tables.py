@@ -177,6 +177,17 @@ USAGE = pa.struct(
     ]
 )
 
+SENT = pa.struct(
+    [
+        pa.field("sha256", pa.string()),
+        pa.field("media_type", pa.string()),
+        pa.field("width", pa.int32()),  # px
+        pa.field("height", pa.int32()),
+    ]
+)
+
+EXPECTED = pa.struct([pa.field("dimension", pa.string()), pa.field("score", pa.float64())])
+
 CALLS = pa.schema(
     [
         _key("request_id", "Content hash of everything that determines the reply (judge.ledger)."),
@@ -185,11 +196,15 @@ CALLS = pa.schema(
         _key("backend", "Registry name of the backend."),
         _key("model", "Resolved model name."),
         _key("prompt_hash", "SHA-256 of the prompt files and reply schema of the stage."),
-        _field("image_sha256", pa.string(), "Of the image bytes sent; null for calls without pixels."),
+        _field("resolved_model", pa.string(), "As the provider names what answered; null where it does not say."),
+        _field("response_id", pa.string(), "The provider's name of the answer."),
+        _field("image_sha256", pa.string(), "Of the figure's image; null for calls without pixels."),
+        _field("sent", SENT, "The image as it was sent, within the model's limits; null for calls without pixels."),
         _field("text", pa.string(), "Reply as it came; null when the call failed."),
         _field("finish_reason", pa.string(), "As the backend gave it."),
         _field("usage", USAGE, "Tokens as the backend counted them; null when it does not count."),
         _field("latency_s", pa.float32(), "Seconds on the wire; null for backends inside the process."),
+        _field("expected", pa.list_(EXPECTED), "Scores under the model's own probabilities; empty without them."),
         _field("attempt", pa.int16(), "0 for the first call, 1 for the one re-ask after an invalid reply."),
         _field("error", pa.string(), "Failure class of the call (judge.errors), else null."),
         _field("message", pa.string(), "Detail of the failure."),
@@ -218,6 +233,10 @@ SCORES = pa.schema(
             for d in DIMENSIONS
         ],
         *[_field(f"{d}_proposed", pa.float32(), "Score before the Runner; null when gated off.") for d in DIMENSIONS],
+        *[
+            _field(f"{d}_expected", pa.float64(), "Proposed score under the model's own probabilities, else null.")
+            for d in DIMENSIONS
+        ],
         _field("caps", pa.list_(pa.string()), "Caps that lowered a score, such as 'CC <= 6'."),
         _field("summary", pa.string(), "Judge's summary."),
         _field("suggestion", pa.string(), "Judge's suggestion."),

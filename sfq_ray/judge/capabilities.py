@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -23,7 +23,7 @@ class Model(Section):
     """One model at one place. Null means unknown, except for base_url and key_env."""
 
     name: str = Field(description="What runs call it; the key of the record.")
-    backend: Literal["openai", "anthropic", "gemini", "bedrock", "vllm"]
+    backend: Literal["rules", "openai", "anthropic", "gemini", "bedrock", "vllm"]
     model: str = Field(min_length=1, description="What the backend calls it.")
     base_url: str | None = Field(None, pattern="^https?://", description="Null: the backend's own.")
     key_env: str | None = Field(
@@ -43,6 +43,9 @@ class Model(Section):
     max_images: int | None = Field(None, ge=0, description="In one request.")
     context_tokens: int | None = Field(None, gt=0)
     max_output_tokens: int | None = Field(None, gt=0)
+    extra: dict[str, Any] = Field(default_factory=dict, description="Sent as it stands with every request.")
+    requests_per_minute: float | None = Field(None, gt=0, description="Of the account; null: found out by 429.")
+    tokens_per_minute: float | None = Field(None, gt=0, description="Of the account.")
     checked: date | None = Field(None, description="Day on which the source was read.")
     source: Literal["notes", "documentation", "user"] = Field(
         description="documentation: the maker's own pages; notes: client libraries and reports of others; user."
@@ -54,6 +57,10 @@ class Model(Section):
         if dialect not in DIALECTS:
             raise ValueError(f"unknown; known: {', '.join(sorted(DIALECTS))}")
         return dialect
+
+
+EMBEDDED = Model(name="rules", backend="rules", model="rules-1", dialect="prompt_only", source="documentation")
+"""The judge that needs no provider and no key."""
 
 
 def load_models(path: Path | None = None) -> dict[str, Model]:

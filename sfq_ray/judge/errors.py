@@ -14,19 +14,26 @@ FAILURES: dict[str, bool] = {
     "bad_request": True,
     "rate_limited": False,
     "timeout": False,
+    "unavailable": False,
     "engine_dead": False,
     "auth": False,
 }
+RETRIED = frozenset({"rate_limited", "timeout", "unavailable"})
+"""Classes for which the same request is sent again after a while."""
 
 
 class CallError(Exception):
-    """A call failed with a class of FAILURES; the text says what the provider or the check said, without secrets."""
+    """A call failed with a class of FAILURES; the text says what the provider or the check said, without secrets.
 
-    def __init__(self, kind: str, message: str) -> None:
+    `retry_after_s`: how long the provider asked to wait, where it did.
+    """
+
+    def __init__(self, kind: str, message: str, retry_after_s: float | None = None) -> None:
         if kind not in FAILURES:
             raise KeyError(f"{kind!r} is no failure class")
         super().__init__(message)
         self.kind = kind
+        self.retry_after_s = retry_after_s
 
     @property
     def permanent(self) -> bool:

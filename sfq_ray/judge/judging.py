@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -28,13 +28,21 @@ Row = Mapping[str, Any]
 Result = TypeVar("Result")
 
 
+@dataclass
+class _Trail:
+    """What a score came from."""
+
+    used: dict[tuple[int, int], str] = field(default_factory=dict)  # (stage of the protocol, attempt) -> request_id
+    expected: dict[str, float] = field(default_factory=dict)
+
+
 class Judging:
     """Loaded backends, by name of their model, that answer for all runs."""
 
     def __init__(self, settings: Judge, backends: Mapping[str, Backend]) -> None:
         self.settings = settings
         self.backends = backends
-        self.places = asyncio.Semaphore(settings.calls_in_flight)
+        self.places: dict[str, asyncio.Semaphore] = {}  # by model: a slow one does not take those of another
 
     async def judge_part(
         self, figures: pa.Table, runs: Sequence[Run], ledgers: Mapping[str, Ledger]
@@ -66,32 +74,31 @@ class Judging:
         if not figure.gates:
             why = "neither a caption nor a citing paragraph"
             return result | {"status": "gated", "message": why, "request_ids": []}
-        used: dict[tuple[int, int], str] = {}  # (place of the stage in the protocol, attempt) -> request_id
+        trail = _Trail()
         names = {id(judges.vision): run.vision, id(judges.language): run.language}
 
         async def ask(request: Request, backend: Backend) -> Reply:
             request = replace(request, repeat=run.repeat)
-            async with self.places:
-                return await self._reply(request, backend, figure, ledgers[names[id(backend)]], used)
+            name = names[id(backend)]
+            async with self.places.setdefault(name, asyncio.Semaphore(self.settings.calls_in_flight)):
+                return await self._reply(request, backend, figure, ledgers[name], trail)
 
         try:
             judged = await PROTOCOLS[run.protocol](figure, ask, judges)
         except CallError as error:
             outcome = {"status": "failed", "failure": error.kind, "message": str(error)}
         else:
-            outcome = _columns(judged) | {"status": "scored"}
-        return result | outcome | {"request_ids": [used[key] for key in sorted(used)]}
+            outcome = _columns(judged, trail.expected) | {"status": "scored"}
+        return result | outcome | {"request_ids": [trail.used[key] for key in sorted(trail.used)]}
 
-    async def _reply(
-        self, request: Request, backend: Backend, figure: Figure, ledger: Ledger, used: dict[tuple[int, int], str]
-    ) -> Reply:
+    async def _reply(self, request: Request, backend: Backend, figure: Figure, ledger: Ledger, trail: _Trail) -> Reply:
         """A valid reply, asked for once more with the problem where the first was invalid. Raises CallError."""
         try:
-            return await _valid(request, backend, figure, ledger, used)
+            return await _valid(request, backend, figure, ledger, trail)
         except CallError as error:
             if not self.settings.reask or error.kind not in REASKED:
                 raise
-            return await _valid(request.asked_again(str(error)), backend, figure, ledger, used)
+            return await _valid(request.asked_again(str(error)), backend, figure, ledger, trail)
 
 
 async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
@@ -106,11 +113,10 @@ async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Resul
         raise
 
 
-async def _valid(
-    request: Request, backend: Backend, figure: Figure, ledger: Ledger, used: dict[tuple[int, int], str]
-) -> Reply:
+async def _valid(request: Request, backend: Backend, figure: Figure, ledger: Ledger, trail: _Trail) -> Reply:
     key, reply = await ledger.ask(backend, request)
-    used[STAGES.index(request.stage), request.attempt] = key
+    trail.used[STAGES.index(request.stage), request.attempt] = key
+    trail.expected.update(reply.expected)
     return parse(request.stage, reply, figure.available)
 
 
@@ -119,7 +125,7 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
     return table_from_rows(rows, SCORES)
 
 
-def _columns(judged: Judged) -> dict[str, Any]:
+def _columns(judged: Judged, expected: Mapping[str, float]) -> dict[str, Any]:
     scored = judged.scored
     columns: dict[str, Any] = {
         "overall": scored.overall, "caps": list(scored.caps), "summary": judged.summary,
@@ -133,5 +139,6 @@ def _columns(judged: Judged) -> dict[str, Any]:
             f"{dimension}_owner": scored.owners.get(dimension),
             f"{dimension}_reason": judgement.reason if judgement else None,
             f"{dimension}_confidence": judgement.confidence if judgement else None,
+            f"{dimension}_expected": expected.get(dimension) if judgement else None,
         }
     return columns

@@ -1,10 +1,10 @@
 """The ledger: every reply is on disk before it is used, and a request that has an answer is not made again.
 
-    OUT/calls/part-00000.parquet             the calls of one part of figures/, sorted by request_id
-    OUT/calls/_open/part-00000-<uuid>.jsonl  replies since then, one writer each, appended and synced
+    OUT/calls/<model>.part-00000.parquet             a model's calls for one part of figures/, sorted by request_id
+    OUT/calls/_open/<model>.part-00000-<uuid>.jsonl  since then: an intent before each call, its outcome after it
 
-A part of the ledger goes with a part of figures/, so a worker holds one part's calls in memory and no more. Segments
-need no locks: each has one writer. Replies and permanent failures are remembered, passing failures are not.
+A part of the ledger goes with a part of figures/, so a worker holds the calls of few parts in memory and no more.
+Segments need no locks: each has one writer. Replies and permanent failures are remembered, passing failures are not.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Ledger:
         self._read_segments: list[Path] = []
         self._changed = False
         self.made = 0
+        self.interrupted = 0  # calls that an earlier run had sent without living to see the answer
         self._load()
 
     async def ask(self, backend: Backend, request: Request) -> tuple[str, Reply]:
@@ -75,6 +76,7 @@ class Ledger:
             "attempt": request.attempt,
         }  # fmt: skip
         self.made += 1
+        self._write({"intent": key})
         try:
             reply = await backend.complete(request)
         except CallError as error:
@@ -85,11 +87,7 @@ class Ledger:
             raise
         finally:
             self._running.pop(key, None)
-        usage = None if reply.usage is None else vars(reply.usage)
-        self._append(
-            record
-            | {"text": reply.text, "finish_reason": reply.finish_reason, "usage": usage, "latency_s": reply.latency_s}
-        )
+        self._append(record | _outcome(reply))
         return reply
 
     def close(self) -> None:
@@ -109,16 +107,21 @@ class Ledger:
 
     def _append(self, record: dict[str, Any]) -> None:
         """On disk first, then in memory."""
+        self._write(record, sync=True)
+        self._records[record["request_id"]] = record
+
+    def _write(self, record: dict[str, Any], sync: bool = False) -> None:
+        """A line of the open segment. Without `sync` it outlives the process, not the machine."""
         try:
             if self._segment is None:
                 self._open.mkdir(parents=True, exist_ok=True)
                 self._segment = (self._open / f"{self._part}-{uuid.uuid4().hex}.jsonl").open("ab")
             self._segment.write(json.dumps(record).encode() + b"\n")
             self._segment.flush()
-            os.fsync(self._segment.fileno())
+            if sync:
+                os.fsync(self._segment.fileno())
         except OSError as error:
             raise disk_error(self._open, error) from error
-        self._records[record["request_id"]] = record
 
     def _load(self) -> None:
         if self._final.exists():
@@ -127,6 +130,7 @@ class Ledger:
             except pa.ArrowException as error:
                 raise FatalError(f"{self._final}: damaged ({error}); restore it, it holds paid replies") from error
             self._records = {row["request_id"]: row for row in table.to_pylist()}
+        intended: set[str] = set()
         for segment in sorted(self._open.glob(f"{self._part}-*.jsonl")):
             self._read_segments.append(segment)
             for line in segment.read_bytes().split(b"\n"):
@@ -134,8 +138,26 @@ class Ledger:
                     record = json.loads(line)
                 except ValueError:
                     continue  # the torn last line of a killed writer: that reply was never used
-                if isinstance(record, dict) and record.get("request_id"):
+                if not isinstance(record, dict):
+                    continue
+                if record.get("intent"):
+                    intended.add(record["intent"])
+                elif record.get("request_id"):
                     self._records.setdefault(record["request_id"], record)
+        self.interrupted = len(intended - self._records.keys())
+
+
+def _outcome(reply: Reply) -> dict[str, Any]:
+    sent = reply.sent
+    return {
+        "text": reply.text, "finish_reason": reply.finish_reason, "latency_s": reply.latency_s,
+        "usage": None if reply.usage is None else vars(reply.usage),
+        "resolved_model": reply.resolved_model, "response_id": reply.response_id,
+        "sent": None if sent is None else {
+            "sha256": sent.sha256, "media_type": sent.media_type, "width": sent.width, "height": sent.height,
+        },
+        "expected": [{"dimension": name, "score": score} for name, score in reply.expected.items()],
+    }  # fmt: skip
 
 
 def _answer(record: dict[str, Any]) -> Reply:
@@ -144,5 +166,9 @@ def _answer(record: dict[str, Any]) -> Reply:
         raise CallError(error if error in FAILURES else "bad_request", record.get("message") or "remembered failure")
     usage = record.get("usage")
     return Reply(
-        record["text"], record["finish_reason"], None if usage is None else Usage(**usage), record["latency_s"]
+        record["text"],
+        record["finish_reason"],
+        None if usage is None else Usage(**usage),
+        record["latency_s"],
+        expected={item["dimension"]: item["score"] for item in record.get("expected") or []},
     )

@@ -15,10 +15,10 @@ from sfq_ray.config import Settings
 from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.judging import Judging, all_or_none
 from sfq_ray.judge.ledger import Ledger
-from sfq_ray.judge.matrix import Run
+from sfq_ray.judge.matrix import Run, groups
 from sfq_ray.store import Store
 
-PARTS_AT_ONCE = 4  # so that the end of one part does not leave the model idle
+PARTS_AT_ONCE = 3  # of a group, so that the end of one part does not leave its models idle
 
 
 def score_part(run_id: str, part: str) -> str:
@@ -27,12 +27,20 @@ def score_part(run_id: str, part: str) -> str:
 
 
 class JudgeWorker:
-    """Loads the models of its runs once; called with units {"todo"}: the ids of the runs, by part."""
+    """Loads each model once; called with units {"todo"}: the ids of the runs, by part.
 
-    def __init__(self, out: str, settings: Settings, runs: Sequence[Run], load: Callable[[str], Backend]) -> None:
+    Groups of runs that share no model go through the parts side by side, each at its own pace.
+    """
+
+    def __init__(
+        self, figures: str, out: str, settings: Settings, runs: Sequence[Run], load: Callable[[str], Backend],
+        offline: bool = False,
+    ) -> None:  # fmt: skip
+        self.figures = Store(Path(figures))
         self.store = Store(Path(out))
-        self.settings = settings.judge
         self.runs = {run.id: run for run in runs}
+        self.offline = offline
+        self.interrupted = 0  # calls of an earlier run that were paid for perhaps, but never answered
         self.load = load
         self.backends: dict[str, Backend] = {}
         self.loop = asyncio.Runner()  # one for all units: clients and engines belong to their loop
@@ -40,30 +48,33 @@ class JudgeWorker:
 
     def __call__(self, unit: dict[str, Any]) -> dict[str, Any]:
         todo = {part: [self.runs[run_id] for run_id in run_ids] for part, run_ids in unit["todo"].items()}
-        for name in sorted({name for runs in todo.values() for run in runs for name in run.models}):
+        runs = list({run.id: run for own in todo.values() for run in own}.values())
+        for name in dict.fromkeys(name for run in runs for name in run.models):
             if name not in self.backends:
                 self.backends[name] = self.load(name)
-        counts: Counter[str] = Counter()
-        self.loop.run(self._parts(todo, counts))
-        return {"rows": counts.total(), **counts}
+        counts: dict[str, Counter[str]] = {run.id: Counter() for run in runs}
+        self.loop.run(all_or_none([self._group(group, todo, counts) for group in groups(runs)]))
+        interrupted, self.interrupted = self.interrupted, 0
+        rows = sum(count.total() for count in counts.values())
+        return {"rows": rows, "runs": counts, "interrupted": interrupted}
 
-    async def _parts(self, todo: dict[str, list[Run]], counts: Counter[str]) -> None:
+    async def _group(self, group: list[Run], todo: dict[str, list[Run]], counts: dict[str, Counter[str]]) -> None:
         window = asyncio.Semaphore(PARTS_AT_ONCE)
 
-        async def one(part: str, runs: list[Run]) -> None:
+        async def one(part: str) -> None:
             async with window:
-                counts.update(await self._part(part, runs))
+                await self._part(part, [run for run in group if run in todo[part]], counts)
 
-        await all_or_none([one(part, runs) for part, runs in todo.items()])
+        await all_or_none([one(part) for part in todo])
 
-    async def _part(self, part: str, runs: list[Run]) -> Counter[str]:
+    async def _part(self, part: str, runs: list[Run], counts: dict[str, Counter[str]]) -> None:
         names = {name for run in runs for name in run.models}
-        ledgers = {name: Ledger(self.store.root / "calls", f"{name}.{part}") for name in sorted(names)}
-        scores = await self.judging.judge_part(self.store.read("figures", part), runs, ledgers)
+        calls = self.store.root / "calls"
+        ledgers = {name: Ledger(calls, f"{name}.{part}", self.offline) for name in sorted(names)}
+        self.interrupted += sum(ledger.interrupted for ledger in ledgers.values())
+        scores = await self.judging.judge_part(self.figures.read("figures", part), runs, ledgers)
         for ledger in ledgers.values():
             ledger.close()
-        counts: Counter[str] = Counter()
         for run_id, rows in scores.items():
             self.store.write("scores", score_part(run_id, part), rows)  # last: it marks the run of the part as done
-            counts.update(rows["status"].to_pylist())
-        return counts
+            counts[run_id].update(rows["status"].to_pylist())

@@ -87,7 +87,7 @@ def test_an_empty_file_changes_nothing(tmp_path):
     [
         ("gpt-5.6-sol: {temperature: 0}", "gpt-5.6-sol.temperature: Extra inputs are not permitted"),
         ("mine: {backend: vllm}", "mine.model: Field required; mine.dialect: Field required"),
-        ("glm-4.6v: {backend: zhipu}", "glm-4.6v.backend: Input should be 'openai'"),
+        ("glm-4.6v: {backend: zhipu}", "glm-4.6v.backend: Input should be 'rules'"),
         ("glm-4.6v: {dialect: yaml}", "glm-4.6v.dialect: Value error, unknown; known: anthropic"),
         ("glm-4.6v: {thinking: a lot}", "glm-4.6v.thinking: Input should be 'none'"),
         ("glm-4.6v: {max_images: -1}", "glm-4.6v.max_images: "),

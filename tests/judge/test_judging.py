@@ -9,6 +9,7 @@ from scripted import Scripted, figures, good
 from sfq_ray.config import ConfigError, Judge
 from sfq_ray.errors import FatalError
 from sfq_ray.judge.backends import Reply, load_backend
+from sfq_ray.judge.capabilities import EMBEDDED
 from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.judging import Judging
 from sfq_ray.judge.ledger import Ledger
@@ -168,4 +169,4 @@ def test_a_bad_key_stops_the_part(tmp_path):
 
 def test_an_unknown_backend_names_the_known_ones():
     with pytest.raises(ConfigError, match=r"known: .*rules"):
-        load_backend("oracle")
+        load_backend(EMBEDDED.model_copy(update={"backend": "oracle"}), Judge())

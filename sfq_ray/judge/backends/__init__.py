@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sfq_ray.judge.images import Sent
 from sfq_ray.registry import lookup
 
 if TYPE_CHECKING:
+    from sfq_ray.config import Judge
     from sfq_ray.judge.calls import Request
+    from sfq_ray.judge.capabilities import Model
 
-BACKENDS: dict[str, str] = {"rules": "sfq_ray.judge.backends.rules:RulesBackend"}
+BACKENDS: dict[str, str] = {
+    "rules": "sfq_ray.judge.backends.rules:RulesBackend",
+    "openai": "sfq_ray.judge.backends.openai:OpenAIBackend",
+    "anthropic": "sfq_ray.judge.backends.anthropic:AnthropicBackend",
+    "gemini": "sfq_ray.judge.backends.gemini:GeminiBackend",
+    "bedrock": "sfq_ray.judge.backends.bedrock:BedrockBackend",
+}
 
 
 @dataclass(frozen=True)
@@ -32,19 +41,39 @@ class Reply:
     finish_reason: str
     usage: Usage | None = None
     latency_s: float | None = None
+    response_id: str | None = None  # the provider's
+    resolved_model: str | None = None  # as the provider names what answered
+    sent: Sent | None = None  # the image as it went out, where there was one
+    # mean score by dimension under the model's own probabilities, where the backend gives them (judge.expected)
+    expected: Mapping[str, float] = field(default_factory=dict)
 
 
 class Backend(Protocol):
-    name: str
-    model: str
-    params: Mapping[str, Any]  # all else that determines a reply: decoding, reply form, limits of the image
-    reads_measurements: bool  # True for a backend without eyes: it is given measurements of the image instead
+    """Attributes are only read."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """All else that determines a reply: decoding, reply form, limits of the image."""
+        ...
+
+    @property
+    def reads_measurements(self) -> bool:
+        """True for a backend without eyes: it is given measurements of the image instead."""
+        ...
 
     async def complete(self, request: Request) -> Reply:
         """Raises judge.errors.CallError."""
         ...
 
 
-def load_backend(name: str) -> Backend:
-    """The backend registered as `name`. Raises ConfigError naming the known ones."""
-    return lookup(BACKENDS, name, "judge.backend")()
+def load_backend(model: Model, settings: Judge) -> Backend:
+    """The backend of the model's record, ready to answer.
+
+    Raises ConfigError for an unknown backend or a missing key, FatalError for a missing package.
+    """
+    backend: Backend = lookup(BACKENDS, model.backend, "judge.backend")(model, settings)
+    return backend

@@ -11,10 +11,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sfq_ray.config import Judge
 from sfq_ray.judge.backends import Reply
 from sfq_ray.judge.backends.rules_image import View, look, sentence
 from sfq_ray.judge.backends.rules_text import VAGUE_WORDS, Words, content_words, read
 from sfq_ray.judge.calls import Request
+from sfq_ray.judge.capabilities import Model
 
 MAX_TEXT, MAX_PHRASE, MAX_PHRASES = 1200, 200, 12  # bounds of judge.schemas
 SUPPORT_SCORES = {"none": 5, "bare_reference": 5, "topical": 6, "partial": 7, "specific": 9}
@@ -30,6 +32,9 @@ class RulesBackend:
     model = "rules-1"
     params: Mapping[str, Any] = {}
     reads_measurements = True
+
+    def __init__(self, model: Model | None = None, settings: Judge | None = None) -> None:
+        """It needs neither: it has no place, no key and nothing to set."""
 
     async def complete(self, request: Request) -> Reply:
         stage = STAGES[request.stage]

@@ -1,0 +1,102 @@
+"""What the backends of hosted providers share: keys, images, and what an HTTP status says about a failed call."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from sfq_ray.config import Judge, secret
+from sfq_ray.errors import FatalError
+from sfq_ray.judge.calls import Request
+from sfq_ray.judge.capabilities import Model
+from sfq_ray.judge.errors import CallError
+from sfq_ray.judge.images import Sent, fit
+
+MAX_MESSAGE = 300  # characters of what a provider says
+IMAGE_WORDS = re.compile(r"image|pixel|media", re.IGNORECASE)
+KEYS = re.compile(r"\b(?:sk|key|AKIA|AIza)[\w*.\-]{8,}")
+
+
+def sdk(module: str, extra: str) -> ModuleType:
+    """The provider's SDK. Raises FatalError that says how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise FatalError(f"{module} is not installed; run: pip install 'sfq_ray[{extra}]'") from error
+
+
+def key_of(model: Model) -> str:
+    """The key of the model's account; a word that is no key where none is needed. Raises ConfigError."""
+    return secret(model.key_env) if model.key_env else "none"
+
+
+def decoding(model: Model, settings: Judge) -> dict[str, Any]:
+    """What determines a reply besides the messages: part of every request id."""
+    most = model.max_output_tokens or settings.max_output_tokens
+    params: dict[str, Any] = {
+        "dialect": model.dialect,
+        "max_output_tokens": min(most, settings.max_output_tokens),
+        "image": [model.max_image_side_px, model.max_image_bytes],
+        "extra": dict(model.extra),
+    }
+    if model.sampling and settings.temperature is not None:
+        params["temperature"] = settings.temperature
+    return params
+
+
+def image_of(request: Request, model: Model) -> Sent | None:
+    """The figure within the model's limits. Raises CallError image_rejected."""
+    if request.image is None:
+        return None
+    return fit(request.image, model.max_image_side_px, model.max_image_bytes)
+
+
+def data_url(image: Sent) -> str:
+    return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode('ascii')}"
+
+
+def failure(status: int | None, text: str, headers: Mapping[str, str], model: Model) -> CallError:
+    """The class of a failed call by its HTTP status (None: no answer), with a message that holds no key."""
+    said = f"{f'HTTP {status}: ' if status else ''}{_clean(text)}"
+    wait = retry_after_s(headers)
+    if status in (401, 403) or (status == 400 and "api key" in text.lower()):
+        return CallError("auth", f"HTTP {status}: {model.key_env or 'the account'} was refused for {model.name}")
+    if status == 404:
+        return CallError(
+            "auth", f"HTTP 404: there is no model {model.model!r} at this address, or not for this account"
+        )
+    if status == 429:
+        if "insufficient_quota" in text:
+            return CallError("auth", f"HTTP 429: the account of {model.key_env} has no credit left")
+        return CallError("rate_limited", said, wait)
+    if status in (408, 504):
+        return CallError("timeout", said, wait)
+    if status is None or status >= 500 or status == 409:
+        return CallError("unavailable", said, wait)
+    return CallError("image_rejected" if IMAGE_WORDS.search(text) else "bad_request", said)
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Retry-After in seconds, from a number or date (RFC 9110, 10.2.3), or retry-after-ms; None without a sound one."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers.get("retry-after") or headers.get("Retry-After")
+        if not value:
+            return None
+        if value.replace(".", "", 1).isdigit():
+            return float(value)
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _clean(text: str) -> str:
+    plain = KEYS.sub("***", " ".join(text.split()))
+    return plain[:MAX_MESSAGE]

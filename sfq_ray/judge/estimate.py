@@ -1,0 +1,144 @@
+"""What a judging job would take: calls, tokens and money, from the real requests of the figures and the ledger.
+
+Requests are rendered and looked up in the ledger; a fusion too where both reports it rests on are there. Where they are
+not, its size is assumed. Asking again after an invalid reply is not foreseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from sfq_ray.config import Judge
+from sfq_ray.judge.backends import Backend, Reply, Usage, load_backend
+from sfq_ray.judge.backends.provider import decoding
+from sfq_ray.judge.calls import (
+    Figure,
+    Request,
+    direct_call,
+    figure_of,
+    fusion_call,
+    language_call,
+    request_id,
+    sidecar_call,
+    vision_call,
+)
+from sfq_ray.judge.capabilities import EMBEDDED
+from sfq_ray.judge.errors import CallError
+from sfq_ray.judge.matrix import Run
+from sfq_ray.judge.parse import parse
+from sfq_ray.judge.plan import Absent, Plan
+from sfq_ray.judge.prices import cost
+from sfq_ray.judge.rendering import prompt
+from sfq_ray.judge.schemas import LanguageReply, VisionReply
+from sfq_ray.judge.sending import CHARS_PER_TOKEN, size_in_tokens
+from sfq_ray.store import Store
+
+FIRST_CALLS = {
+    "direct": ((direct_call, "vision"),),
+    "sidecar": ((sidecar_call, "vision"),),
+    "agent": ((vision_call, "vision"), (language_call, "language")),
+}
+REPLY_TOKENS = 600  # about what a reply takes, thinking apart
+REPORTS_TOKENS = 2 * REPLY_TOKENS + 1500  # the two reports in a fusion, and its reply form
+
+
+@dataclass
+class Estimate:
+    """Of one run. Money is None where a price is unknown, never 0 for that."""
+
+    run_id: str
+    figures: int = 0
+    calls: int = 0
+    in_ledger: int = 0
+    input_tokens: int = 0  # of the calls that are not in the ledger
+    output_tokens: int = 0
+    usd: float | None = 0.0
+
+
+def estimates(figures: Store, out: Store, parts: Sequence[str], plan: Plan, settings: Judge) -> list[Estimate]:
+    """By run, in the plan's order."""
+    backends = {name: _named(plan, name, settings) for name in plan.models}
+    result = {run.id: Estimate(run.id) for run in plan.runs}
+    for part in parts:
+        known = {name: _answered(out, f"{name}.{part}") for name in plan.models}
+        rows = [row for row in figures.read("figures", part).to_pylist() if not row["dropped"] and not row["error"]]
+        for figure in (figure_of(row, settings) for row in rows):
+            for run in plan.runs:
+                result[run.id].figures += 1
+                if figure.gates:
+                    _Count(result[run.id], run, plan, backends, known).add(figure)
+    return list(result.values())
+
+
+@dataclass(frozen=True)
+class _Count:
+    total: Estimate
+    run: Run
+    plan: Plan
+    backends: Mapping[str, Backend]
+    known: Mapping[str, Mapping[str, dict[str, Any]]]  # by model and request id
+
+    def add(self, figure: Figure) -> None:
+        replies = []
+        for call, role in FIRST_CALLS[self.run.protocol]:
+            name = getattr(self.run, role)
+            replies.append(self._call(call(figure, self.backends[name]), name, figure))
+        if self.run.protocol == "agent":
+            self._fusion(figure, replies[0], replies[1])
+
+    def _call(self, request: Request, name: str, figure: Figure) -> Any:
+        """Counts the call; its valid reply where the ledger has one."""
+        self.total.calls += 1
+        record = self.known[name].get(request_id(self.backends[name], replace(request, repeat=self.run.repeat)))
+        if record is None:
+            self._missing(size_in_tokens(request), name)
+            return None
+        self.total.in_ledger += 1
+        try:
+            return parse(request.stage, Reply(record["text"] or "", record["finish_reason"] or ""), figure.available)
+        except CallError:
+            return None
+
+    def _fusion(self, figure: Figure, vision: Any, language: Any) -> None:
+        name = self.run.language
+        if vision is not None and language is not None:
+            reports = cast(VisionReply, vision), cast(LanguageReply, language)
+            self._call(fusion_call(figure, *reports, self.backends[name]), name, figure)
+            return
+        self.total.calls += 1
+        self._missing((len(prompt("rubric")) + len(prompt("fusion"))) // CHARS_PER_TOKEN + REPORTS_TOKENS, name)
+
+    def _missing(self, tokens: int, name: str) -> None:
+        self.total.input_tokens += tokens
+        self.total.output_tokens += REPLY_TOKENS
+        if self.plan.models[name].backend != EMBEDDED.backend:
+            price = cost(Usage(tokens, REPLY_TOKENS, 0), name, self.plan.prices)
+            self.total.usd = None if price is None or self.total.usd is None else self.total.usd + price
+
+
+def _named(plan: Plan, name: str, settings: Judge) -> Backend:
+    """The backend as far as request ids need it: without its package and key."""
+    model = plan.models[name]
+    if model.backend == EMBEDDED.backend:
+        return load_backend(model, settings)
+    return Absent(model.backend, model.model, decoding(model, settings))
+
+
+def _answered(out: Store, part: str) -> dict[str, dict[str, Any]]:
+    if not out.has("calls", part):
+        return {}
+    columns = ["request_id", "text", "finish_reason"]
+    return {row["request_id"]: row for row in out.read("calls", part, columns).to_pylist()}
+
+
+def spent_usd(store: Store, plan: Plan) -> float:
+    """What the replies in calls/ cost at the plan's prices, as far as these are known."""
+    names = {(model.backend, model.model): name for name, model in plan.models.items()}
+    spent = 0.0
+    for row in store.rows("calls", ["backend", "model", "usage"]):
+        name = names.get((row["backend"], row["model"]))
+        if row["usage"] is not None and name is not None:
+            spent += cost(Usage(**row["usage"]), name, plan.prices) or 0.0
+    return spent

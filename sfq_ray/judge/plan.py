@@ -1,0 +1,140 @@
+"""What a judging job will do: its runs, the models they need, prices, and how a worker loads a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfq_ray.config import ConfigError, Judge
+from sfq_ray.errors import FatalError
+from sfq_ray.judge.backends import BACKENDS, Backend, Reply, load_backend
+from sfq_ray.judge.backends.provider import decoding
+from sfq_ray.judge.budget import Purse
+from sfq_ray.judge.calls import Request
+from sfq_ray.judge.capabilities import EMBEDDED, Model, load_models
+from sfq_ray.judge.limits import Gate
+from sfq_ray.judge.matrix import Run, choose, load_matrix, own_runs, repeated
+from sfq_ray.judge.prices import Price, load_prices
+from sfq_ray.judge.sending import Sender
+from sfq_ray.registry import check
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the command line says about a judging job."""
+
+    matrix: Path | None = None
+    runs: str | None = None
+    models: Path | None = None
+    prices: Path | None = None
+    repeat: int = 1
+    max_usd: float | None = None
+    offline: bool = False
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    runs: tuple[Run, ...]
+    models: Mapping[str, Model]  # of these runs
+    prices: Mapping[str, Price]
+    choice: Choice
+
+    def accounts(self) -> dict[str, list[Model]]:
+        """Models by the account that pays for them."""
+        found: dict[str, list[Model]] = {}
+        for model in self.models.values():
+            if model.backend != EMBEDDED.backend:
+                found.setdefault(account_of(model), []).append(model)
+        return found
+
+    def lineage(self, settings: Judge) -> dict[str, Any]:
+        """By run id what it was made with, for the manifest."""
+        made = {name: _lineage(model, settings) for name, model in self.models.items()}
+        return {
+            run.id: {"protocol": run.protocol, "repeat": run.repeat, "vision": made[run.vision],
+                     "language": made[run.language]}
+            for run in self.runs
+        }  # fmt: skip
+
+
+def make_plan(settings: Judge, choice: Choice) -> Plan:
+    """Raises ConfigError for unknown runs, models and backends, and for a budget over models without a price."""
+    if choice.matrix is None:
+        runs = choose(own_runs(settings.backend, settings.protocols), choice.runs)
+    else:
+        runs = choose(load_matrix(choice.matrix), choice.runs)
+    known = {EMBEDDED.name: EMBEDDED} | load_models(choice.models)
+    names = list(dict.fromkeys(name for run in runs for name in run.models))
+    for name in names:
+        if name not in known:
+            raise ConfigError(
+                f"model {name!r} has no record; known: {', '.join(sorted(known))}. Give one with --models"
+            )
+        check(BACKENDS, known[name].backend, f"the backend of model {name}")
+    prices = load_prices(choice.prices)
+    if choice.max_usd is not None:
+        paid = [name for name in names if known[name].backend != EMBEDDED.backend]
+        unknown = [name for name in paid if not _priced(prices.get(name))]
+        if unknown:
+            raise ConfigError(f"--max-usd: no USD price is known for {', '.join(unknown)}; give them with --prices")
+    return Plan(tuple(repeated(runs, choice.repeat)), {name: known[name] for name in names}, prices, choice)
+
+
+def _priced(price: Price | None) -> bool:
+    return price is not None and price.currency == "USD" and None not in (price.input, price.output)
+
+
+def account_of(model: Model) -> str:
+    """The place and key that a model's calls go to; limits hold for it."""
+    return f"{model.backend} {model.base_url or 'own'} {model.key_env or 'no key'}"
+
+
+def _lineage(model: Model, settings: Judge) -> dict[str, Any]:
+    place = {"name": model.name, "backend": model.backend, "model": model.model}
+    return place if model.backend == EMBEDDED.backend else place | decoding(model, settings)
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Loads a model in the worker: the backend itself, or a sender in front of it that obeys the account's limits."""
+
+    plan: Plan
+    settings: Judge
+    gates: Mapping[str, Gate] = field(default_factory=dict)  # by account
+    purse: Purse | None = None
+
+    def __call__(self, name: str) -> Backend:
+        model = self.plan.models[name]
+        if self.plan.choice.offline and model.backend != EMBEDDED.backend:
+            return Absent(model.backend, model.model, decoding(model, self.settings))
+        backend = load_backend(model, self.settings)
+        if model.backend == EMBEDDED.backend:
+            return backend
+        return Sender(
+            backend, self.gates[account_of(model)], self.settings.deadline_s, self.purse, self.plan.prices.get(name),
+            int(backend.params["max_output_tokens"]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Stands for a backend whose replies are all in the ledger."""
+
+    name: str
+    model: str
+    params: Mapping[str, Any]
+    reads_measurements: bool = False
+
+    async def complete(self, request: Request) -> Reply:
+        raise FatalError(f"--offline: the ledger holds no reply of {self.model} for {request.figure_id}")
+
+
+def limits_of(models: Sequence[Model]) -> dict[str, float | None]:
+    """The tightest limits that the records of an account's models state."""
+    return {
+        name: min((v for m in models if (v := getattr(m, name)) is not None), default=None)
+        for name in ("requests_per_minute", "tokens_per_minute")
+    }

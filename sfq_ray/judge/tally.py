@@ -1,0 +1,53 @@
+"""How far the runs of a judging job are: what is still to do, what came of the rest, and when to stop."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sfq_ray.errors import FatalError
+from sfq_ray.judge.matrix import Run
+from sfq_ray.judge.worker import score_part
+from sfq_ray.store import Store
+
+PARTS_PER_UNIT = 8
+MIN_SCORES_FOR_RATE = 50  # of a run, before its failures can stop the job
+
+
+def units(store: Store, parts: Sequence[str], runs: Iterable[Run]) -> list[dict[str, Any]]:
+    """What is still to do, in units for workers: the ids of runs by part of figures/."""
+    todo = {part: [r.id for r in runs if not store.has("scores", score_part(r.id, part))] for part in parts}
+    left = [part for part in parts if todo[part]]
+    return [
+        {"todo": {part: todo[part] for part in left[start : start + PARTS_PER_UNIT]}}
+        for start in range(0, len(left), PARTS_PER_UNIT)
+    ]
+
+
+class Tally:
+    """Scores by run and status, from the tables on and then from the workers' summaries."""
+
+    def __init__(self, store: Store, runs: Iterable[Run], max_failure_rate: float) -> None:
+        self.max_failure_rate = max_failure_rate
+        self.runs: dict[str, Counter[str]] = {run.id: Counter() for run in runs}
+        for row in store.rows("scores", ["run_id", "status"]):
+            if row["run_id"] in self.runs:
+                self.runs[row["run_id"]][row["status"]] += 1
+
+    def total(self) -> int:
+        return sum(count.total() for count in self.runs.values())
+
+    def add(self, summary: Mapping[str, Mapping[str, int]]) -> Counter[str]:
+        """New scores by status. Raises FatalError where too many of a run have failed."""
+        new: Counter[str] = Counter()
+        for run_id, counts in summary.items():
+            new.update(counts)
+            self.runs[run_id].update(counts)
+            run = self.runs[run_id]
+            if run.total() >= MIN_SCORES_FOR_RATE and run["failed"] > self.max_failure_rate * run.total():
+                raise FatalError(
+                    f"run {run_id}: {run['failed']} of {run.total()} scores failed, more than judge.max_failure_rate="
+                    f"{self.max_failure_rate:g} allows. Look at the columns failure and message in scores/."
+                )
+        return new

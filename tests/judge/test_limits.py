@@ -1,0 +1,118 @@
+"""Limits of an account, on a clock of the test's own where time matters."""
+
+import asyncio
+
+import pytest
+
+from sfq_ray.judge.limits import DEBOUNCE_S, FIRST_IN_FLIGHT, Account, Bucket
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def released(account, *outcomes):
+    async def run():
+        for outcome in outcomes:
+            account.in_flight += 1
+            await account.release(outcome)
+
+    asyncio.run(run())
+
+
+def test_the_limit_grows_with_answers_and_not_beyond_its_most():
+    account = Account(FIRST_IN_FLIGHT + 2)
+    released(account, *["ok"] * 18)
+    assert FIRST_IN_FLIGHT + 1 <= account.limit < FIRST_IN_FLIGHT + 2
+    released(account, *["ok"] * 500)
+    assert account.limit == FIRST_IN_FLIGHT + 2
+
+
+def test_many_429_at_once_cut_the_limit_once():
+    clock = Clock()
+    account = Account(100, now=clock)
+    released(account, *["rate_limited"] * 10)
+    assert account.limit == pytest.approx(0.8 * FIRST_IN_FLIGHT)
+    clock.now += DEBOUNCE_S
+    released(account, "rate_limited")
+    assert account.limit == pytest.approx(0.64 * FIRST_IN_FLIGHT)
+
+
+def test_a_server_error_only_pauses_growth():
+    clock = Clock()
+    account = Account(100, now=clock)
+    released(account, "unavailable", "ok", "ok")
+    assert account.limit == FIRST_IN_FLIGHT
+    clock.now += 60
+    released(account, "ok")
+    assert account.limit > FIRST_IN_FLIGHT
+
+
+def test_the_limit_never_falls_below_one():
+    clock = Clock()
+    account = Account(4, now=clock)
+    for _ in range(50):
+        clock.now += 60
+        released(account, "rate_limited")
+    assert account.limit == 1.0
+
+
+def test_a_bucket_lets_through_what_a_minute_allows():
+    bucket = Bucket(120, 1.0, 0.0)
+    assert bucket.wait_s(1, 0.0) == 0.0
+    bucket.take(1)
+    assert bucket.wait_s(1, 0.0) == pytest.approx(0.5)
+    assert bucket.wait_s(1, 0.5) == 0.0
+    assert bucket.wait_s(50, 100.0) == 0.0  # it holds two, and a larger call waits for no more than that
+    assert Bucket(None).wait_s(10**9, 0.0) == 0.0
+
+
+def test_no_more_calls_are_in_flight_than_allowed_and_each_goes_through():
+    account = Account(3)
+    peak = done = 0
+
+    async def call():
+        nonlocal peak, done
+        await account.acquire(10)
+        peak = max(peak, account.in_flight)
+        await asyncio.sleep(0.002)
+        await account.release("ok")
+        done += 1
+
+    async def run():
+        await asyncio.gather(*(call() for _ in range(40)))
+
+    asyncio.run(run())
+    assert (peak, done, account.in_flight) == (3, 40, 0)
+
+
+def test_retry_after_stops_everybody():
+    account = Account(10)
+
+    async def run():
+        loop = asyncio.get_running_loop()
+        await account.acquire(1)
+        await account.release("rate_limited", 0.15)
+        begin = loop.time()
+        await account.acquire(1)
+        return loop.time() - begin
+
+    assert asyncio.run(run()) >= 0.14
+
+
+def test_requests_per_minute_hold():
+    account = Account(50, requests_per_minute=6000)  # 100 a second
+
+    async def run():
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        for _ in range(130):
+            await account.acquire(1)
+            await account.release("ok")
+        return loop.time() - begin
+
+    assert asyncio.run(run()) >= 0.25  # a hundred at most at once, the rest as they come
