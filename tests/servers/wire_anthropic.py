@@ -44,7 +44,8 @@ def matches(path: str) -> bool:
 
 
 def read(call: Call, models: Mapping[str, Model], keys: Collection[str]) -> Asked:
-    key = call.headers.get("x-api-key", "")
+    # the SDK sends an API key as a bearer token since 2.0
+    key = call.headers.get("x-api-key") or call.headers.get("authorization", "").removeprefix("Bearer ")
     if key not in keys:
         raise Refused("bad_key" if key else "no_key")
     if "anthropic-version" not in call.headers:

@@ -94,7 +94,9 @@ def _parts(contents: object, model: Model) -> tuple[str, tuple[Picture, ...]]:
             if "text" in part:
                 texts.append(part["text"])
             elif "inlineData" in part:
-                pictures.append(picture(part["inlineData"]["data"], model))
+                # protobuf's JSON takes the URL-safe alphabet too, and the SDK uses it
+                encoded = str(part["inlineData"]["data"]).translate(str.maketrans("-_", "+/"))
+                pictures.append(picture(encoded, model))
             else:
                 raise _unknown_name(next(iter(part), ""), " at 'contents[0].parts[0]'")
         check_number(pictures, model)
@@ -114,6 +116,20 @@ def _thinking(config: Mapping[str, Any], model: Model) -> bool:
     return wish.get("thinkingBudget") != 0
 
 
+def _camel(schema: Any) -> Any:
+    """protobuf's JSON takes a field's own name too (property_ordering), and the SDK uses it in schemas."""
+    if not isinstance(schema, dict):
+        return schema
+    camel = {re.sub(r"_(\w)", lambda match: match[1].upper(), name): value for name, value in schema.items()}
+    if isinstance(camel.get("properties"), dict):
+        camel["properties"] = {name: _camel(value) for name, value in camel["properties"].items()}
+    if "items" in camel:
+        camel["items"] = _camel(camel["items"])
+    if isinstance(camel.get("anyOf"), list):
+        camel["anyOf"] = [_camel(option) for option in camel["anyOf"]]
+    return camel
+
+
 def _schema(config: Mapping[str, Any], model: Model, json_only: bool) -> Mapping[str, Any] | None:
     kinds = [name for name in ("responseSchema", "responseJsonSchema") if name in config]
     if not kinds:
@@ -121,9 +137,10 @@ def _schema(config: Mapping[str, Any], model: Model, json_only: bool) -> Mapping
     if len(kinds) == 2 or not json_only or "json_schema" not in model.json_modes:
         raise Refused("invalid", f"{kinds[0]} needs a response_mime_type of application/json and stands alone.")
     dialect = dialects.GEMINI if kinds[0] == "responseSchema" else dialects.GEMINI_JSON_SCHEMA
-    found = dialects.violation(config[kinds[0]], dialect)
+    schema = _camel(config[kinds[0]]) if dialect == dialects.GEMINI else config[kinds[0]]
+    found = dialects.violation(schema, dialect)
     if found is None:
-        return config[kinds[0]]
+        return schema
     snake = "response_schema" if kinds[0] == "responseSchema" else "response_json_schema"
     where = ".".join((f"generation_config.{snake}", *found.where))
     if found.rule == "keyword":

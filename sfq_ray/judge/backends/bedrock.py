@@ -36,7 +36,8 @@ class BedrockBackend:
             max_pool_connections=settings.calls_in_flight,
         )  # fmt: skip
         key_of(model)  # boto3 reads the credentials itself; this says early which variable is missing
-        self.client = sdk("boto3", "bedrock").client("bedrock-runtime", endpoint_url=model.base_url, config=config)
+        session = sdk("boto3", "bedrock").session.Session()
+        self.client = session.client("bedrock-runtime", endpoint_url=model.base_url, config=config)
         self.threads = ThreadPoolExecutor(settings.calls_in_flight, "bedrock")
 
     async def complete(self, request: Request) -> Reply:

@@ -5,6 +5,7 @@ Source: Gemini API reference, models.generateContent; Structured output.
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -15,6 +16,9 @@ from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.dialects import compile_schema
 from sfq_ray.judge.errors import CallError
+
+
+RETRY_DELAY = re.compile(r"retryDelay\W+([\d.]+)s")  # of google.rpc.RetryInfo; there is no Retry-After
 
 
 class GeminiBackend:
@@ -28,7 +32,9 @@ class GeminiBackend:
         self.genai = sdk("google.genai", "gemini")
         self.errors = sdk("google.genai.errors", "gemini")
         self.types = sdk("google.genai.types", "gemini")
-        options = self.types.HttpOptions(base_url=model.base_url, timeout=int(settings.deadline_s * 1000))
+        options = self.types.HttpOptions(
+            api_version="v1beta", base_url=model.base_url, timeout=int(settings.deadline_s * 1000)
+        )
         self.client = self.genai.Client(api_key=key_of(model), http_options=options)
 
     async def complete(self, request: Request) -> Reply:
@@ -46,7 +52,8 @@ class GeminiBackend:
                 ),
             )
         except self.errors.APIError as error:
-            headers = getattr(getattr(error, "response", None), "headers", None) or {}
+            delay = RETRY_DELAY.search(str(error.details))
+            headers = {"retry-after": delay.group(1)} if delay else {}
             raise failure(error.code, str(error.message), headers, self.record) from None
         except Exception as error:  # noqa: BLE001 - the SDK lets the errors of its HTTP clients and of json through
             kind = "timeout" if "timeout" in type(error).__name__.lower() else "unavailable"
@@ -57,7 +64,10 @@ class GeminiBackend:
         options: dict[str, Any] = {"max_output_tokens": self.params["max_output_tokens"]}
         schema = compile_schema(self.record.dialect, stage)
         if schema is not None:
-            options |= {"response_mime_type": "application/json", "response_schema": schema}
+            options |= {
+                "response_mime_type": "application/json",
+                "response_schema": self.types.Schema.model_validate(schema),
+            }
         if "temperature" in self.params:
             options["temperature"] = self.params["temperature"]
         if self.record.extra:
