@@ -17,7 +17,6 @@ from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.dialects import compile_schema
 from sfq_ray.judge.errors import CallError
 
-
 RETRY_DELAY = re.compile(r"retryDelay\W+([\d.]+)s")  # of google.rpc.RetryInfo; there is no Retry-After
 
 
