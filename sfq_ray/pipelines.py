@@ -28,7 +28,7 @@ from sfq_ray.features import OCR
 from sfq_ray.judge.estimate import Estimate, estimates, spent_usd
 from sfq_ray.judge.plan import Choice, Loader, Plan, limits_of, make_plan
 from sfq_ray.judge.rendering import prompt_hashes
-from sfq_ray.judge.tally import Tally, units
+from sfq_ray.judge.tally import Tally, forget_passing_failures, units
 from sfq_ray.judge.worker import JudgeWorker, score_part
 from sfq_ray.progress import Progress
 from sfq_ray.registry import check
@@ -130,6 +130,7 @@ def judge(
     if choice.again:
         for run in plan.runs:
             store.remove("scores", score_part(run.id, "*"))
+    forget_passing_failures(store, plan.runs)
     expected = totals(figures).figures["kept"]
     tally = Tally(store, plan.runs, settings.judge.max_failure_rate)
     progress = Progress("judge", "scores", expected * len(plan.runs))

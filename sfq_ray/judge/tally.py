@@ -7,12 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sfq_ray.errors import FatalError
+from sfq_ray.judge.errors import FAILURES
 from sfq_ray.judge.matrix import Run
 from sfq_ray.judge.worker import score_part
 from sfq_ray.store import Store
 
 PARTS_PER_UNIT = 8
 MIN_SCORES_FOR_RATE = 50  # of a run, before its failures can stop the job
+
+
+def forget_passing_failures(store: Store, runs: Iterable[Run]) -> None:
+    """Removes the parts of scores/ that hold a failure that may have passed; the ledger keeps what was answered."""
+    ids = {run.id for run in runs}
+    for name in store.parts("scores"):
+        if name.rpartition(".")[0] in ids:
+            failures = store.read("scores", name, ["failure"])["failure"].unique().to_pylist()
+            if any(failure is not None and not FAILURES[failure] for failure in failures):
+                store.remove("scores", name)
 
 
 def units(store: Store, parts: Sequence[str], runs: Iterable[Run]) -> list[dict[str, Any]]:
