@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 import http.client
 import io
 import json
@@ -25,7 +24,8 @@ JUDGEMENT = {
 NULLABLE = {"anyOf": [JUDGEMENT, {"type": "null"}]}
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"VC": JUDGEMENT, "CC": NULLABLE, "CTX": NULLABLE, "MR": JUDGEMENT, "notes": {"type": "array", "items": {"type": "string"}}},
+    "properties": {"VC": JUDGEMENT, "CC": NULLABLE, "CTX": NULLABLE, "MR": JUDGEMENT,
+                   "notes": {"type": "array", "items": {"type": "string"}}},
     "required": ["VC", "CC", "CTX", "MR", "notes"],
     "additionalProperties": False,
 }  # fmt: skip
@@ -114,15 +114,14 @@ def generate(model: str = "gemini-2.5-flash", picture: str | None = None, **conf
 
 def gemini_schema(schema: Mapping[str, Any] = SCHEMA) -> dict[str, Any]:
     """SCHEMA in Gemini's subset, for responseSchema."""
-    schema = copy.deepcopy(dict(schema))
     if "anyOf" in schema:
         return gemini_schema(schema["anyOf"][0]) | {"nullable": True}
-    schema.pop("additionalProperties", None)
-    if schema.pop("enum", None):
-        schema |= {"minimum": 1, "maximum": 10}
+    subset = {name: value for name, value in schema.items() if name not in ("additionalProperties", "enum")}
+    if "enum" in schema:
+        subset |= {"minimum": 1, "maximum": 10}
     if "properties" in schema:
-        schema["properties"] = {name: gemini_schema(part) for name, part in schema["properties"].items()}
-    return schema
+        subset["properties"] = {name: gemini_schema(part) for name, part in schema["properties"].items()}
+    return subset
 
 
 def converse(model: str = "amazon.nova-pro-v1:0", picture: str | None = None, **fields: Any) -> Sending:

@@ -1,7 +1,7 @@
 """Anthropic's Messages API.
 
 https://platform.claude.com/docs/en/api/messages, .../docs/en/api/errors, .../docs/en/build-with-claude/ and there
-structured-outputs, extended-thinking, vision
+structured-outputs, extended-thinking, vision. The key comes as x-api-key, or as a Bearer token from clients since 2026.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ def matches(path: str) -> bool:
 
 
 def read(call: Call, models: Mapping[str, Model], keys: Collection[str]) -> Asked:
-    # the SDK sends an API key as a bearer token since 2.0
     key = call.headers.get("x-api-key") or call.headers.get("authorization", "").removeprefix("Bearer ")
     if key not in keys:
         raise Refused("bad_key" if key else "no_key")

@@ -1,4 +1,4 @@
-"""generateContent of the Gemini API.
+"""generateContent of the Gemini API, v1 and v1beta.
 
 https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/troubleshooting. A wrong key is a 400
 here and a missing one a 403; a 429 says how long to wait in its body (google.rpc.RetryInfo) and in no header.
@@ -16,7 +16,7 @@ from servers.limits import Bucket
 from servers.models import Model
 from servers.pictures import BadPicture, Picture, check_number, picture
 
-PATH = re.compile(r"/v1beta/models/([^/:]+):generateContent")
+PATH = re.compile(r"/v1(?:beta)?/models/([^/:]+):generateContent")
 FIELDS = {"contents", "systemInstruction", "generationConfig", "safetySettings", "serviceTier"}
 SAMPLING = {"temperature", "topP", "topK", "presencePenalty", "frequencyPenalty"}
 CONFIG = SAMPLING | {"maxOutputTokens", "candidateCount", "stopSequences", "seed", "responseMimeType", "responseSchema",
@@ -57,7 +57,7 @@ def read(call: Call, models: Mapping[str, Model], keys: Collection[str]) -> Aske
     model = models.get(name)
     if model is None or model.family != "gemini":
         raise Refused("unknown_model", name)
-    body = json_body(call)
+    body = _camel(json_body(call))
     _check_names(body, FIELDS, "")
     config = body.get("generationConfig") or {}
     _check_names(config, CONFIG, " at 'generation_config'")
@@ -72,6 +72,21 @@ def read(call: Call, models: Mapping[str, Model], keys: Collection[str]) -> Aske
         call, key, name, model, system, text, pictures, schema, json_only, thinking=_thinking(config, model),
         max_tokens=config.get("maxOutputTokens"),
     )  # fmt: skip
+
+
+def _camel(value: Any, name: str = "") -> Any:
+    """Field names of messages in camel case, which may come in snake case too; keys of maps and free JSON stay.
+
+    https://protobuf.dev/programming-guides/json
+    """
+    if isinstance(value, list):
+        return [_camel(item, name) for item in value]
+    if not isinstance(value, dict) or name == "responseJsonSchema":
+        return value
+    if name == "properties":
+        return {key: _camel(part) for key, part in value.items()}
+    camel = {key: re.sub("_([a-z])", lambda found: found.group(1).upper(), key) for key in value}
+    return {camel[key]: _camel(part, camel[key]) for key, part in value.items()}
 
 
 def _check_names(value: Mapping[str, Any], known: Collection[str], where: str) -> None:
@@ -94,15 +109,18 @@ def _parts(contents: object, model: Model) -> tuple[str, tuple[Picture, ...]]:
             if "text" in part:
                 texts.append(part["text"])
             elif "inlineData" in part:
-                # protobuf's JSON takes the URL-safe alphabet too, and the SDK uses it
-                encoded = str(part["inlineData"]["data"]).translate(str.maketrans("-_", "+/"))
-                pictures.append(picture(encoded, model))
+                pictures.append(picture(_standard(part["inlineData"]["data"]), model))
             else:
                 raise _unknown_name(next(iter(part), ""), " at 'contents[0].parts[0]'")
         check_number(pictures, model)
     except BadPicture as bad:
         raise Refused("invalid", PICTURE_FAULTS[bad.fault].format(**bad.details)) from None
     return "\n".join(texts), tuple(pictures)
+
+
+def _standard(encoded: str) -> str:
+    """bytes fields take standard and URL-safe base64, padded or not: https://protobuf.dev/programming-guides/json"""
+    return encoded.rstrip("=").replace("-", "+").replace("_", "/") + "=" * (-len(encoded.rstrip("=")) % 4)
 
 
 def _thinking(config: Mapping[str, Any], model: Model) -> bool:
