@@ -134,20 +134,6 @@ def _thinking(config: Mapping[str, Any], model: Model) -> bool:
     return wish.get("thinkingBudget") != 0
 
 
-def _camel(schema: Any) -> Any:
-    """protobuf's JSON takes a field's own name too (property_ordering), and the SDK uses it in schemas."""
-    if not isinstance(schema, dict):
-        return schema
-    camel = {re.sub(r"_(\w)", lambda match: match[1].upper(), name): value for name, value in schema.items()}
-    if isinstance(camel.get("properties"), dict):
-        camel["properties"] = {name: _camel(value) for name, value in camel["properties"].items()}
-    if "items" in camel:
-        camel["items"] = _camel(camel["items"])
-    if isinstance(camel.get("anyOf"), list):
-        camel["anyOf"] = [_camel(option) for option in camel["anyOf"]]
-    return camel
-
-
 def _schema(config: Mapping[str, Any], model: Model, json_only: bool) -> Mapping[str, Any] | None:
     kinds = [name for name in ("responseSchema", "responseJsonSchema") if name in config]
     if not kinds:
@@ -155,10 +141,9 @@ def _schema(config: Mapping[str, Any], model: Model, json_only: bool) -> Mapping
     if len(kinds) == 2 or not json_only or "json_schema" not in model.json_modes:
         raise Refused("invalid", f"{kinds[0]} needs a response_mime_type of application/json and stands alone.")
     dialect = dialects.GEMINI if kinds[0] == "responseSchema" else dialects.GEMINI_JSON_SCHEMA
-    schema = _camel(config[kinds[0]]) if dialect == dialects.GEMINI else config[kinds[0]]
-    found = dialects.violation(schema, dialect)
+    found = dialects.violation(config[kinds[0]], dialect)
     if found is None:
-        return schema
+        return config[kinds[0]]
     snake = "response_schema" if kinds[0] == "responseSchema" else "response_json_schema"
     where = ".".join((f"generation_config.{snake}", *found.where))
     if found.rule == "keyword":
