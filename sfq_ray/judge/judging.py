@@ -57,9 +57,11 @@ class Judging:
             (row, figure_of(row, self.settings, papers[row["paper_id"]] if self.settings.figure_map else ()))
             for row in kept
         ]
-        scores = await all_or_none(
-            [self._score(row, figure, run, ledgers) for run in runs for row, figure in instances]
-        )
+        work = [self._score(row, figure, run, ledgers) for run in runs for row, figure in instances]
+        try:
+            scores = await all_or_none(work)
+        finally:
+            await asyncio.gather(*(ledger.drain() for ledger in ledgers.values()))
         size = len(instances)
         return {run.id: _table(scores[i * size : (i + 1) * size]) for i, run in enumerate(runs)}
 
@@ -106,7 +108,7 @@ async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Resul
     tasks = [asyncio.ensure_future(item) for item in work]
     try:
         return list(await asyncio.gather(*tasks))
-    except FatalError:
+    except (FatalError, asyncio.CancelledError):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

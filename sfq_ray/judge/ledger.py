@@ -27,6 +27,8 @@ from sfq_ray.judge.rendering import prompt_hash
 from sfq_ray.store import disk_error, write_parquet
 from sfq_ray.tables import CALLS, table_from_rows
 
+DRAIN_S = 60.0
+
 
 class Ledger:
     """The calls made for one part of figures/. `offline`: nothing is called, a missing reply is a FatalError."""
@@ -89,6 +91,15 @@ class Ledger:
             self._running.pop(key, None)
         self._append(record | _outcome(reply))
         return reply
+
+    async def drain(self) -> None:
+        """Waits for the calls under way, for they are paid for; where that takes too long the rest is given up."""
+        running = list(self._running.values())
+        if running:
+            await asyncio.wait(running, timeout=DRAIN_S)
+        for call in running:
+            call.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
     def close(self) -> None:
         """Merges the open segments into the part's Parquet file and removes those it has read or written."""
