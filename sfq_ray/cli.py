@@ -103,7 +103,7 @@ def judge(
             return
         with _quiet():
             pipelines.judge(figures, settings, workers, out, choice)
-        _summary(out or figures)
+        _summary(figures, out)
 
 
 @app.command()
@@ -174,10 +174,12 @@ def _settings(config: Path | None, **options: str | None) -> Settings:
     return load(config, overrides)
 
 
-def _summary(out: Path) -> None:
+def _summary(out: Path, judged: Path | None = None) -> None:
+    """What the tables hold; `judged`: where calls/ and scores/ are, if not in `out`."""
     from sfq_ray import pipelines
 
     now = pipelines.totals(out)
+    scores = now.scores if judged is None else pipelines.totals(judged).scores
     typer.echo(_sum_line("papers", now.papers, ("kept", "dropped", "failed")) + f"; {now.pages:,} pages")
     typer.echo(_sum_line("figures", now.figures, ("kept", "dropped", "failed")))
     kept, uncited = (sum(getattr(shard, name) for shard in now.shards) for name in ("figures", "uncited"))
@@ -188,8 +190,8 @@ def _summary(out: Path) -> None:
                 f"warning: {shard.name}: {shard.uncited:,} of {shard.figures:,} kept figures have no citing paragraph, "
                 f"{shard.expected_rate:.0%} are usual; look at how these papers write captions and references"
             )
-    if now.scores:
-        typer.echo(_sum_line("scores", now.scores, ("scored", "gated", "failed")))
+    if scores:
+        typer.echo(_sum_line("scores", scores, ("scored", "gated", "failed")))
 
 
 def _estimates(runs: list[Any]) -> None:

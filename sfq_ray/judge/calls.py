@@ -13,18 +13,20 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from sfq_ray.config import Judge
 from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.payload import figure_map, snippets
 from sfq_ray.judge.rendering import prompt_hash, render
-from sfq_ray.judge.schemas import REPLIES, LanguageReply, VisionReply
+from sfq_ray.judge.schemas import LanguageReply, VisionReply, reply_schema
 from sfq_ray.rubric import DIMENSIONS, Dimension, gates
 from sfq_ray.tables import FEATURE_FIELDS
 
 FEATURES = tuple(name for name, _, _ in FEATURE_FIELDS)
 NOT_FOR_JUDGES = ("color_histogram", "feature_version", "ocr_backend")  # no evidence about quality
+CACHED_IMAGES = 256  # a figure is judged by many runs one after the other
 MEASURED = ("width", "height", "dpi", "panels", "words")
 
 
@@ -63,7 +65,7 @@ class Request:
 
     @property
     def image_sha256(self) -> str | None:
-        return None if self.image is None else hashlib.sha256(self.image).hexdigest()
+        return None if self.image is None else _sha256(self.image)
 
     def asked_again(self, problem: str) -> Request:
         """The same call with what was wrong with the reply; it counts as another request."""
@@ -74,6 +76,11 @@ class Request:
         return replace(self, user=user, attempt=self.attempt + 1)
 
 
+@lru_cache(CACHED_IMAGES)
+def _sha256(image: bytes) -> str:
+    return hashlib.sha256(image).hexdigest()
+
+
 def request_id(backend: Backend, request: Request) -> str:
     """SHA-256 over everything that determines the reply."""
     content = {
@@ -82,7 +89,7 @@ def request_id(backend: Backend, request: Request) -> str:
         "params": dict(backend.params),
         "stage": request.stage,
         "prompt": prompt_hash(request.stage),
-        "schema": REPLIES[request.stage].model_json_schema(),
+        "schema": reply_schema(request.stage),
         "system": request.system,
         "user": request.user,
         "image": request.image_sha256,

@@ -41,6 +41,8 @@ class Ledger:
         self._records: dict[str, dict[str, Any]] = {}
         self._running: dict[str, asyncio.Future[Reply]] = {}
         self._segment: IO[bytes] | None = None
+        self._lines = self._synced = 0  # of the segment
+        self._syncing = asyncio.Lock()
         self._read_segments: list[Path] = []
         self._changed = False
         self.made = 0
@@ -85,11 +87,11 @@ class Ledger:
             if error.kind == "auth":
                 raise FatalError(f"backend {backend.name}: {error}; check the key and run the command again") from None
             if error.permanent:
-                self._append(record | {"error": error.kind, "message": str(error)})
+                await self._append(record | {"error": error.kind, "message": str(error)})
             raise
         finally:
             self._running.pop(key, None)
-        self._append(record | _outcome(reply))
+        await self._append(record | _outcome(reply))
         return reply
 
     async def drain(self) -> None:
@@ -116,23 +118,32 @@ class Ledger:
         for segment in segments:
             segment.unlink(missing_ok=True)
 
-    def _append(self, record: dict[str, Any]) -> None:
+    async def _append(self, record: dict[str, Any]) -> None:
         """On disk first, then in memory."""
-        self._write(record, sync=True)
+        segment = self._write(record)
+        place = self._lines
+        async with self._syncing:  # whoever waits here is served by the sync of another that came after its line
+            if self._synced < place:
+                reached = self._lines
+                try:
+                    await asyncio.to_thread(os.fsync, segment.fileno())
+                except OSError as error:
+                    raise disk_error(self._open, error) from error
+                self._synced = reached
         self._records[record["request_id"]] = record
 
-    def _write(self, record: dict[str, Any], sync: bool = False) -> None:
-        """A line of the open segment. Without `sync` it outlives the process, not the machine."""
+    def _write(self, record: dict[str, Any]) -> IO[bytes]:
+        """A line of the open segment: it outlives the process, but the machine only once it is synced."""
         try:
             if self._segment is None:
                 self._open.mkdir(parents=True, exist_ok=True)
                 self._segment = (self._open / f"{self._part}-{uuid.uuid4().hex}.jsonl").open("ab")
             self._segment.write(json.dumps(record).encode() + b"\n")
             self._segment.flush()
-            if sync:
-                os.fsync(self._segment.fileno())
         except OSError as error:
             raise disk_error(self._open, error) from error
+        self._lines += 1
+        return self._segment
 
     def _load(self) -> None:
         if self._final.exists():

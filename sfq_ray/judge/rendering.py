@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from sfq_ray.judge.schemas import REPLIES
+from sfq_ray.judge.schemas import REPLIES, reply_schema
 from sfq_ray.rubric import NAMES, Dimension
 
 WITH_IMAGE = frozenset({"direct", "sidecar", "vision"})
@@ -29,8 +29,7 @@ def prompt(name: str) -> str:
 @cache
 def prompt_hash(stage: str) -> str:
     """SHA-256 over the prompt files and the reply schema of a stage."""
-    schema = json.dumps(REPLIES[stage].model_json_schema(), sort_keys=True)
-    return hashlib.sha256("\0".join((prompt("rubric"), prompt(stage), schema)).encode()).hexdigest()
+    return hashlib.sha256("\0".join((prompt("rubric"), prompt(stage), reply_schema(stage))).encode()).hexdigest()
 
 
 def prompt_hashes() -> dict[str, str]:
@@ -88,5 +87,5 @@ def _number(value: Any) -> str:
 
 
 def _reply_form(stage: str) -> str:
-    schema = json.dumps(REPLIES[stage].model_json_schema(), sort_keys=True, separators=(",", ":"))
+    schema = reply_schema(stage)
     return f"Reply with one JSON object and nothing else. It must be valid under this JSON Schema:\n{schema}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -93,6 +95,12 @@ class FusionReply(Reply):
     MR: Judgement
     summary: Text
     suggestion: Text
+
+
+@cache
+def reply_schema(stage: str) -> str:
+    """The JSON Schema of a stage's reply, as text."""
+    return json.dumps(REPLIES[stage].model_json_schema(), sort_keys=True, separators=(",", ":"))
 
 
 REPLIES: dict[str, type[Reply]] = {

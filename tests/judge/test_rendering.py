@@ -33,7 +33,7 @@ from sfq_ray.judge.calls import (
     vision_call,
 )
 from sfq_ray.judge.rendering import fenced, prompt_hash, prompt_hashes, render
-from sfq_ray.judge.schemas import REPLIES, LanguageReply, VisionReply
+from sfq_ray.judge.schemas import REPLIES, LanguageReply, VisionReply, reply_schema
 
 GOLDEN = Path(__file__).parent / "golden"
 STAGES = sorted(REPLIES)
@@ -218,6 +218,7 @@ def prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def _forget() -> None:
     rendering.prompt.cache_clear()
     rendering.prompt_hash.cache_clear()
+    reply_schema.cache_clear()
 
 
 @pytest.mark.parametrize("stage", STAGES)

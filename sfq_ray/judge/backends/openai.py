@@ -65,16 +65,15 @@ class OpenAIBackend:
         options: dict[str, Any] = {("max_completion_tokens" if new else "max_tokens"): self.params["max_output_tokens"]}
         if "temperature" in self.params:
             options["temperature"] = self.params["temperature"]
+        body: dict[str, Any] = {}  # as it stands on the wire: the SDK walks over all of a schema given by name
         if schema is not None:
             form = {"name": stage, "strict": True, "schema": schema}
-            options["response_format"] = {"type": "json_schema", "json_schema": form}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
         elif self.record.dialect == "json_object":
-            options["response_format"] = {"type": "json_object"}
+            body["response_format"] = {"type": "json_object"}
         if self.record.logprobs:
             options |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-        if self.record.extra:
-            options["extra_body"] = dict(self.record.extra)
-        return options
+        return options | {"extra_body": body | self.record.extra}
 
     def _reply(self, completion: Any, sent: Any, latency_s: float) -> Reply:
         choices = getattr(completion, "choices", None)
