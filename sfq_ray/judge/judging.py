@@ -24,6 +24,7 @@ from sfq_ray.tables import SCORES, table_from_rows
 
 STAGES = tuple(REPLIES)
 REASKED = frozenset({"empty", "truncated", "whitespace_loop", "invalid_json", "schema_violation"})
+READY = 2  # requests rendered or being written down for each call in flight, so that none waits for the other
 Row = Mapping[str, Any]
 Result = TypeVar("Result")
 
@@ -82,7 +83,7 @@ class Judging:
         async def ask(request: Request, backend: Backend) -> Reply:
             request = replace(request, repeat=run.repeat)
             name = names[id(backend)]
-            async with self.places.setdefault(name, asyncio.Semaphore(self.settings.calls_in_flight)):
+            async with self.places.setdefault(name, asyncio.Semaphore(READY * self.settings.calls_in_flight)):
                 return await self._reply(request, backend, figure, ledgers[name], trail)
 
         try:
