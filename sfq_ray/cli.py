@@ -107,6 +107,35 @@ def judge(
 
 
 @app.command()
+def doctor(
+    matrix: Annotated[Path | None, typer.Option("--matrix", help="Only the models of these runs.")] = None,
+    runs: Annotated[str | None, typer.Option("--runs", help="Of these, such as D1,S*,F3.")] = None,
+    models: Annotated[Path | None, typer.Option("--models", help="YAML file of model records, over ours.")] = None,
+    probe: Annotated[bool, typer.Option("--probe", help="Make one call to each; it costs a little.")] = False,
+    config: Config = None,
+) -> None:  # fmt: skip
+    """Say which models are usable here and what is missing. Exits with 1 where one is not."""
+    with _clear_errors():
+        from sfq_ray.judge.capabilities import load_models
+        from sfq_ray.judge.doctor import examine
+        from sfq_ray.judge.matrix import choose, load_matrix
+
+        known = load_models(models)
+        if matrix is not None:
+            names = dict.fromkeys(name for run in choose(load_matrix(matrix), runs) for name in run.models)
+            missing = [name for name in names if name not in known]
+            if missing:
+                raise ConfigError(f"no record of {', '.join(missing)}; give one with --models")
+            known = {name: known[name] for name in names}
+        findings = examine(known.values(), _settings(config).judge, probe)
+        for finding in findings:
+            mark = "ok     " if finding.usable else "missing"
+            typer.echo(f"{mark} {finding.model:22} {finding.backend:10} {finding.says}")
+        if not all(finding.usable for finding in findings):
+            raise typer.Exit(1)
+
+
+@app.command()
 def report(out: OutArgument) -> None:
     """Write the report of an output directory: report/index.html."""
     with _clear_errors():

@@ -137,7 +137,7 @@ def judge(
     progress.add(tally.total(), {"done before": tally.total()})
     with raydata.session(workers) as pool:
         build = partial(JudgeWorker, str(figures), str(store.root), settings, plan.runs, _loader(plan, settings, store),
-                        choice.offline)  # fmt: skip
+                        uuid.uuid4().hex, choice.offline)  # fmt: skip
         for summary in raydata.run_units(units(store, parts, plan.runs), build, pool):
             counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
             progress.add(summary["rows"], counts)

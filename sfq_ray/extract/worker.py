@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfq_ray.config import Settings
+from sfq_ray.deaths import MAX_DEATHS, Deaths
 from sfq_ray.errors import RETRYABLE, ExtractError
 from sfq_ray.extract import curate
 from sfq_ray.extract.child import PaperReader
@@ -21,7 +21,6 @@ from sfq_ray.store import Store
 from sfq_ray.tables import FIGURES, PAPERS, table_from_rows
 
 EXTRACTOR = f"sfq_ray {version('sfq_ray')}"
-MAX_DEATHS = 2  # worker deaths on one paper within a job, after which the paper has failed
 
 
 class ExtractWorker:
@@ -78,6 +77,8 @@ class ExtractWorker:
             reason = {"dropped": "duplicate", "duplicate_of": item.duplicate_of}
             return self._closed(paper | reason | {"message": f"the same bytes as {item.duplicate_of}"}, [])
         try:
+            if deaths.too_many(item.paper_id):
+                raise ExtractError("crashed", f"the worker process died {MAX_DEATHS} times on this paper")
             deaths.enter(item.paper_id)
             facts, figures = self.reader.read(Path(item.source), seen)
             paper |= {"pages": facts["pages"], "warnings": facts["warnings"], "title": item.title or facts["title"]}
@@ -150,43 +151,3 @@ def summary(papers: Sequence[Mapping[str, Any]], figures: Sequence[Mapping[str, 
         "figures_dropped": sum(1 for f in figures if f["dropped"] is not None),
         "figures_failed": sum(1 for f in figures if f["error"] is not None),
     }  # fmt: skip
-
-
-class Deaths:
-    """How often the worker process died on which paper of a part, so that a paper that kills it is bounded.
-
-    Kept in a small file beside the tables, since the process that could remember is gone. Deaths of another job
-    (the whole job was killed) do not count.
-    """
-
-    def __init__(self, path: Path, job: str) -> None:
-        self.path = path
-        self.job = job
-        self.current: str | None = None
-        self.counts: dict[str, int] = {}
-        try:
-            seen = json.loads(path.read_text())
-        except (OSError, ValueError):
-            seen = {}
-        if seen.get("job") == job:
-            self.counts = seen["counts"]
-            if seen["current"] is not None:
-                self.counts[seen["current"]] = self.counts.get(seen["current"], 0) + 1
-
-    def enter(self, paper_id: str) -> None:
-        """Raises ExtractError (crashed) where the worker has died on this paper too often."""
-        if self.counts.get(paper_id, 0) >= MAX_DEATHS:
-            raise ExtractError("crashed", f"the worker process died {MAX_DEATHS} times on this paper")
-        self.current = paper_id
-        self._write()
-
-    def leave(self) -> None:
-        self.current = None
-        self._write()
-
-    def forget(self) -> None:
-        self.path.unlink(missing_ok=True)
-
-    def _write(self) -> None:
-        self.path.parent.mkdir(exist_ok=True)
-        self.path.write_text(json.dumps({"job": self.job, "current": self.current, "counts": self.counts}))

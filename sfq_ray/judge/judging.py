@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from sfq_ray.config import Judge
+from sfq_ray.deaths import MAX_DEATHS
 from sfq_ray.errors import FatalError
 from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.calls import Figure, Request, figure_of
@@ -26,6 +27,7 @@ STAGES = tuple(REPLIES)
 REASKED = frozenset({"empty", "truncated", "whitespace_loop", "invalid_json", "schema_violation"})
 READY = 2  # requests rendered or being written down for each call in flight, so that none waits for the other
 Row = Mapping[str, Any]
+Instance = tuple[Row, Figure]
 Result = TypeVar("Result")
 
 
@@ -45,35 +47,40 @@ class Judging:
         self.backends = backends
         self.places: dict[str, asyncio.Semaphore] = {}  # by model: a slow one does not take those of another
 
-    async def judge_part(
-        self, figures: pa.Table, runs: Sequence[Run], ledgers: Mapping[str, Ledger]
-    ) -> dict[str, pa.Table]:
-        """scores/ rows of the kept figures by run id, sorted by paper and figure. `ledgers`: by name of the model."""
+    def instances(self, figures: pa.Table) -> list[Instance]:
+        """The kept figures of a part."""
         rows = figures.to_pylist()
         papers: dict[str, list[Row]] = {}
         for row in rows:
             papers.setdefault(row["paper_id"], []).append(row)
         kept = [row for row in rows if row["dropped"] is None and row["error"] is None]
-        instances = [
+        return [
             (row, figure_of(row, self.settings, papers[row["paper_id"]] if self.settings.figure_map else ()))
             for row in kept
         ]
+
+    async def judge(
+        self, instances: Sequence[Instance], runs: Sequence[Run], ledgers: Mapping[str, Ledger]
+    ) -> dict[str, list[dict[str, Any]]]:
+        """scores/ rows of the figures by run id. `ledgers`: by name of the model."""
         work = [self._score(row, figure, run, ledgers) for run in runs for row, figure in instances]
         try:
             scores = await all_or_none(work)
         finally:
             await asyncio.gather(*(ledger.drain() for ledger in ledgers.values()))
         size = len(instances)
-        return {run.id: _table(scores[i * size : (i + 1) * size]) for i, run in enumerate(runs)}
+        return {run.id: scores[i * size : (i + 1) * size] for i, run in enumerate(runs)}
+
+    def given_up(self, instance: Instance, runs: Sequence[Run]) -> dict[str, list[dict[str, Any]]]:
+        """The rows of a figure whose judging ends the process."""
+        why = f"the worker process died {MAX_DEATHS} times while it judged this figure"
+        lost = {"status": "failed", "failure": "engine_dead", "message": why, "request_ids": []}
+        return {run.id: [self._about(instance[0], run) | lost] for run in runs}
 
     async def _score(self, row: Row, figure: Figure, run: Run, ledgers: Mapping[str, Ledger]) -> dict[str, Any]:
         """The row of one figure in one run: scored, gated or failed, never missing."""
         judges = Judges(self.backends[run.vision], self.backends[run.language])
-        result: dict[str, Any] = {
-            "run_id": run.id, "protocol": run.protocol, "backend": judges.vision.name,
-            "model": " + ".join(dict.fromkeys((judges.vision.model, judges.language.model))),
-            **{name: row[name] for name in ("figure_id", "paper_id", "fig_index", "venue", "year")},
-        }  # fmt: skip
+        result = self._about(row, run)
         if not figure.gates:
             why = "neither a caption nor a citing paragraph"
             return result | {"status": "gated", "message": why, "request_ids": []}
@@ -93,6 +100,14 @@ class Judging:
         else:
             outcome = _columns(judged, trail.expected) | {"status": "scored"}
         return result | outcome | {"request_ids": [trail.used[key] for key in sorted(trail.used)]}
+
+    def _about(self, row: Row, run: Run) -> dict[str, Any]:
+        vision, language = self.backends[run.vision], self.backends[run.language]
+        return {
+            "run_id": run.id, "protocol": run.protocol, "backend": vision.name,
+            "model": " + ".join(dict.fromkeys((vision.model, language.model))),
+            **{name: row[name] for name in ("figure_id", "paper_id", "fig_index", "venue", "year")},
+        }  # fmt: skip
 
     async def _reply(self, request: Request, backend: Backend, figure: Figure, ledger: Ledger, trail: _Trail) -> Reply:
         """A valid reply, asked for once more with the problem where the first was invalid. Raises CallError."""
@@ -123,7 +138,7 @@ async def _valid(request: Request, backend: Backend, figure: Figure, ledger: Led
     return parse(request.stage, reply, figure.available)
 
 
-def _table(rows: list[dict[str, Any]]) -> pa.Table:
+def score_table(rows: list[dict[str, Any]]) -> pa.Table:
     rows.sort(key=lambda row: (row["paper_id"], row["fig_index"]))
     return table_from_rows(rows, SCORES)
 

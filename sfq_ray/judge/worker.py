@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from sfq_ray.config import Settings
+from sfq_ray.deaths import Deaths
 from sfq_ray.judge.backends import Backend
-from sfq_ray.judge.judging import Judging, all_or_none
+from sfq_ray.judge.judging import Instance, Judging, all_or_none, score_table
 from sfq_ray.judge.ledger import Ledger
 from sfq_ray.judge.matrix import Run, groups
 from sfq_ray.store import Store
 
+ALL = "all"  # figures of the part
 PARTS_AT_ONCE = 3  # of a group, so that the end of one part does not leave its models idle
 
 
@@ -34,11 +36,12 @@ class JudgeWorker:
 
     def __init__(
         self, figures: str, out: str, settings: Settings, runs: Sequence[Run], load: Callable[[str], Backend],
-        offline: bool = False,
+        job: str, offline: bool = False,
     ) -> None:  # fmt: skip
         self.figures = Store(Path(figures))
         self.store = Store(Path(out))
         self.runs = {run.id: run for run in runs}
+        self.job = job
         self.offline = offline
         self.interrupted = 0  # calls of an earlier run that were paid for perhaps, but never answered
         self.load = load
@@ -72,9 +75,35 @@ class JudgeWorker:
         calls = self.store.root / "calls"
         ledgers = {name: Ledger(calls, f"{name}.{part}", self.offline) for name in sorted(names)}
         self.interrupted += sum(ledger.interrupted for ledger in ledgers.values())
-        scores = await self.judging.judge_part(self.figures.read("figures", part), runs, ledgers)
+        instances = self.judging.instances(self.figures.read("figures", part))
+        deaths = Deaths(self.store.root / ".work" / f"judge-{runs[0].id}.{part}.json", self.job)
+        scores = await self._scores(instances, runs, ledgers, deaths)
         for ledger in ledgers.values():
             ledger.close()
         for run_id, rows in scores.items():
-            self.store.write("scores", score_part(run_id, part), rows)  # last: it marks the run of the part as done
-            counts[run_id].update(rows["status"].to_pylist())
+            table = score_table(rows)
+            self.store.write("scores", score_part(run_id, part), table)  # last: it marks the run of the part as done
+            counts[run_id].update(table["status"].to_pylist())
+        deaths.forget()
+
+    async def _scores(
+        self, instances: list[Instance], runs: list[Run], ledgers: dict[str, Ledger], deaths: Deaths
+    ) -> dict[str, list[dict[str, Any]]]:
+        """All figures at once; one by one where the process has died on this part, to find the one that kills it."""
+        if not deaths.counts:
+            deaths.enter(ALL)
+            scores = await self.judging.judge(instances, runs, ledgers)
+            deaths.leave()
+            return scores
+        found: dict[str, list[dict[str, Any]]] = {run.id: [] for run in runs}
+        for instance in instances:
+            key = instance[1].figure_id
+            if deaths.too_many(key):
+                own = self.judging.given_up(instance, runs)
+            else:
+                deaths.enter(key)
+                own = await self.judging.judge([instance], runs, ledgers)
+                deaths.leave()
+            for run_id, rows in own.items():
+                found[run_id].extend(rows)
+        return found

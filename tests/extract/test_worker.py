@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sfq_ray.config import load
-from sfq_ray.extract.worker import Deaths, ExtractWorker
+from sfq_ray.deaths import Deaths
+from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.inputs import collect
 from sfq_ray.store import Store
 

@@ -1,0 +1,71 @@
+"""The judging worker: a figure that ends its process is bounded, and the prompts decide what is bought again."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scripted import Scripted, figures
+
+from sfq_ray.config import load
+from sfq_ray.judge import rendering
+from sfq_ray.judge.matrix import own_runs
+from sfq_ray.judge.worker import JudgeWorker
+from sfq_ray.store import Store
+
+HERE = Path(__file__).parent
+PART = "part-00000"
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path / "out")
+    store.prepare()
+    store.write("figures", PART, figures({}, {}, {}))
+    return store
+
+
+def worker(store, backend, *protocols):
+    settings = load(None, {"judge.protocols": list(protocols)})
+    root = str(store.root)
+    return JudgeWorker(root, root, settings, own_runs("scripted", protocols), lambda name: backend, "job")
+
+
+def todo(*protocols):
+    return {"todo": {PART: [f"scripted-{protocol}" for protocol in protocols]}}
+
+
+def test_a_figure_that_ends_the_process_is_a_classed_failure(store):
+    script = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from scripted import Scripted
+from test_judge_worker import PART, todo, worker
+from sfq_ray.store import Store
+def deadly(request):
+    if request.figure_id.endswith("2"):
+        os._exit(1)
+summary = worker(Store(Path(sys.argv[1])), Scripted(deadly), "direct")(todo("direct"))
+assert summary["rows"] == 3
+"""
+    command = [sys.executable, "-c", script, str(store.root), str(HERE)]
+    codes = [subprocess.run(command, env=dict(os.environ), timeout=120).returncode for _ in range(4)]
+    assert codes == [1, 1, 1, 0]  # all at once, then twice on the figure alone
+    rows = store.read("scores", f"scripted-direct.{PART}").to_pylist()
+    assert [(row["fig_index"], row["status"], row["failure"]) for row in rows] == [
+        (1, "scored", None), (2, "failed", "engine_dead"), (3, "scored", None),
+    ]  # fmt: skip
+    assert not list((store.root / ".work").iterdir())
+
+
+def test_another_fusion_prompt_buys_fusion_calls_alone(store, monkeypatch):
+    worker(store, Scripted(), "direct", "agent")(todo("direct", "agent"))
+    texts = rendering.prompt
+    monkeypatch.setattr(rendering, "prompt", lambda name: texts(name) + (" Think twice." if name == "fusion" else ""))
+    rendering.prompt_hash.cache_clear()
+    backend = Scripted()
+    worker(store, backend, "direct", "agent")(todo("direct", "agent"))
+    rendering.prompt_hash.cache_clear()
+    assert [request.stage for request in backend.requests] == ["fusion"] * 3
