@@ -3,25 +3,34 @@
     python benchmarks/judge_speed.py OUT [--latency 0.2] [--in-flight 64] [--per-minute 1200] [--repeat 6]
 
 OUT is an output directory of `sfq extract`. The server (tests/servers) answers every call `--latency` s after it came,
-for one model of the OpenAI protocol. Two jobs of `--repeat` runs Direct each: one without a limit, whose ideal is
-in-flight / latency calls per second, and one with a limit of `--per-minute` requests that the model's record states
-too, whose ideal is that limit. The rate is taken over the middle 80 % of the calls, so Ray's start and the ends do not
-count. CPU time is that of the worker process: Python's start and imports, rendering, hashing, ledger, the decoding of
-images to see whether they fit, base64, HTTP.
+for one model of the OpenAI protocol. First a bare loop of the provider's SDK, `--in-flight` calls at once, sends the
+requests of the figures, rendered and encoded before; then a job of `--repeat` runs Direct without a limit, beside the
+rate of the bare loop; then one with a limit of `--per-minute` requests that the model's record states too, beside that
+limit. Rates are taken over the middle 80 % of the calls, so Ray's start and the ends do not count. CPU time is that of
+the worker process: Python's start and imports, rendering, hashing, ledger, images, HTTP.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import yaml
+
+from sfq_ray.config import Judge
+from sfq_ray.judge.backends.openai import OpenAIBackend
+from sfq_ray.judge.backends.provider import image_of
+from sfq_ray.judge.calls import Request, direct_call, figure_of
+from sfq_ray.judge.capabilities import Model as CapableModel
+from sfq_ray.store import Store
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -39,11 +48,7 @@ def job(out: Path, args: argparse.Namespace, per_minute: float | None) -> tuple[
         models=served, latency_s=args.latency, limits=limits, keep_bodies=False
     ) as server:  # fmt: skip
         place = Path(folder)
-        record = {
-            "backend": "openai", "model": MODEL, "base_url": f"{server.url}/v1", "key_env": "BENCH_KEY",
-            "source": "user", "dialect": "openai_strict", "requests_per_minute": per_minute,
-        }  # fmt: skip
-        (place / "models.yaml").write_text(yaml.safe_dump({MODEL: record}))
+        (place / "models.yaml").write_text(yaml.safe_dump({MODEL: record_of(f"{server.url}/v1", per_minute)}))
         (place / "matrix.yaml").write_text(
             yaml.safe_dump({"runs": [{"id": "B", "protocol": "direct", "model": MODEL}]})
         )
@@ -52,10 +57,49 @@ def job(out: Path, args: argparse.Namespace, per_minute: float | None) -> tuple[
             [sys.executable, "-m", "sfq_ray.cli", "judge", str(out), "--out", str(place / "out"), "--workers", "1",
              "--matrix", str(place / "matrix.yaml"), "--models", str(place / "models.yaml"),
              "--config", str(place / "config.yaml"), "--repeat", str(args.repeat)],
-            cwd=ROOT, env=os.environ | {"BENCH_KEY": "key-1"}, stderr=subprocess.DEVNULL,
+            cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         cpu = watched(process)
         return list(server.requests), cpu
+
+
+def bare(out: Path, args: argparse.Namespace) -> list[Record]:
+    """The server's records of a loop of the SDK over requests that are rendered and encoded before."""
+    store, settings = Store(out), Judge()
+    rows = [row for row in store.rows("figures") if row["dropped"] is None and row["error"] is None]
+    with ProtocolServer(models={MODEL: Model("openai")}, latency_s=args.latency, keep_bodies=False) as server:
+        record = record_of(f"{server.url}/v1", None)
+        backend = OpenAIBackend(CapableModel.model_validate({"name": MODEL, **record}), settings)
+        requests = [direct_call(figure_of(row, settings), backend) for row in rows]
+
+        async def loop() -> None:
+            places = asyncio.Semaphore(args.in_flight)
+
+            async def one(request: Request) -> None:
+                async with places:
+                    await backend.complete(request)
+
+            for request in requests:
+                image_of(request, backend.record)  # kept for the calls
+            await asyncio.gather(*(one(request) for _ in range(args.repeat) for request in requests))
+            await backend.client.close()
+
+        asyncio.run(loop())
+        return list(server.requests)
+
+
+def record_of(url: str, per_minute: float | None) -> dict[str, Any]:
+    return {
+        "backend": "openai", "model": MODEL, "base_url": url, "key_env": "BENCH_KEY", "source": "user",
+        "dialect": "openai_strict", "requests_per_minute": per_minute,
+    }  # fmt: skip
+
+
+def rate_of(records: list[Record]) -> float:
+    """Calls per second over the middle 80 % of those answered."""
+    done = sorted(record.time for record in records if record.status == 200)
+    first, last = len(done) // 10, len(done) - len(done) // 10 - 1
+    return (last - first) / (done[last] - done[first])
 
 
 def watched(process: subprocess.Popen[bytes]) -> float:
@@ -79,18 +123,19 @@ def main() -> None:
     parser.add_argument("--per-minute", type=float, default=1200)
     parser.add_argument("--repeat", type=int, default=6)
     args = parser.parse_args()
+    os.environ["BENCH_KEY"] = "key-1"
+    loop = rate_of(bare(args.out, args))
+    sys.stdout.write(f"bare loop of the SDK, {args.in_flight} calls in flight: {loop:.1f} calls/s\n")
     for title, per_minute, ideal in (
-        ("without a limit", None, args.in_flight / args.latency),
+        ("without a limit", None, loop),
         (f"{args.per_minute:g} requests a minute", args.per_minute, args.per_minute / 60),
     ):
         records, cpu = job(args.out, args, per_minute)
-        done = sorted(record.time for record in records if record.status == 200)
-        first, last = len(done) // 10, len(done) - len(done) // 10 - 1
-        rate = (last - first) / (done[last] - done[first])
+        done, rate = sum(record.status == 200 for record in records), rate_of(records)
         refused = sum(record.status == 429 for record in records)
         sys.stdout.write(
-            f"{title}: {len(done)} calls, {rate:.1f} calls/s of an ideal {ideal:.1f} ({rate / ideal:.0%}), {refused} "
-            f"answered 429, {1000 * cpu / len(done):.1f} ms of the worker's CPU a call, its start included\n"
+            f"{title}: {done} calls, {rate:.1f} calls/s beside {ideal:.1f} ({rate / ideal:.0%}), {refused} "
+            f"answered 429, {1000 * cpu / done:.1f} ms of the worker's CPU a call, its start included\n"
         )
 
 

@@ -31,7 +31,7 @@ from sfq_ray.rubric import DIMENSIONS
 from sfq_ray.tables import FEATURE_FIELDS
 
 BACKEND = RulesBackend()
-EVIDENCE = re.compile(r"\d|\"[^\"]+\"|'[^']+'")
+EVIDENCE = re.compile(r"\d|\".+\"|'.+'")
 JUDGED = [str(d) for d in DIMENSIONS]
 
 

@@ -75,7 +75,7 @@ def test_one_figure_shows_its_evidence_and_scores(page: Open) -> None:
     assert HOSTILE.split(" \u2028")[0] in shown.text
     assert shown.source.count("<mark>Figure 1</mark>") == 2
     assert "which <b>shows</b> it" in shown.text
-    assert "cue comparative · evidence text" in shown.text
+    assert "cue comparative · body · evidence text" in shown.text
     assert "confidence 7 · owner runner · proposed 8, Runner: 6" in shown.text
     assert "cap CC <= 6" in shown.text
     assert "rules-direct on MR of b__fig0001" in shown.text
