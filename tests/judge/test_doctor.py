@@ -31,6 +31,14 @@ def test_a_missing_key_and_a_missing_backend_are_said(monkeypatch):
     assert found["qwen-plus"].usable
 
 
+def test_a_missing_region_is_said(monkeypatch):
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    (finding,) = examine([load_models()["nova-pro"]], SETTINGS, False)
+    assert not finding.usable
+    assert "AWS_REGION" in finding.says
+
+
 def test_one_call_tells_that_a_model_answers_in_its_form(tmp_path):
     names = ("gpt-5.6-sol", "claude-opus-4.8", "gemini-3.5-flash", "nova-pro", "qwen-vl-max", "glm-4.6v")
     with ProtocolServer(models=served()) as server:

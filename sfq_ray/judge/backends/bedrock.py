@@ -11,9 +11,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from sfq_ray.config import Judge
+from sfq_ray.config import ConfigError, Judge
 from sfq_ray.judge.backends import Reply, Usage
-from sfq_ray.judge.backends.provider import decoding, failure, image_of, key_of, sdk
+from sfq_ray.judge.backends.provider import decoding, failure, image_of, sdk
 from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.dialects import compile_schema
@@ -35,9 +35,13 @@ class BedrockBackend:
             retries={"total_max_attempts": 1}, read_timeout=settings.deadline_s, connect_timeout=30,
             max_pool_connections=settings.calls_in_flight,
         )  # fmt: skip
-        key_of(model)  # boto3 reads the credentials itself; this says early which variable is missing
-        session = sdk("boto3", "bedrock").session.Session()
-        self.client = session.client("bedrock-runtime", endpoint_url=model.base_url, config=config)
+        try:
+            session = sdk("boto3", "bedrock").session.Session()
+            self.client = session.client("bedrock-runtime", endpoint_url=model.base_url, config=config)
+        except self.errors.BotoCoreError as error:
+            raise ConfigError(
+                f"{model.name}: {error}; boto3 reads AWS_REGION and the account from its own settings"
+            ) from None
         self.threads = ThreadPoolExecutor(settings.calls_in_flight, "bedrock")
 
     async def complete(self, request: Request) -> Reply:
