@@ -32,10 +32,22 @@ class Worker(Protocol):
         ...
 
 
+class _Stop:
+    """Told by the worker that finds that the job cannot go on; asked by the others before each unit."""
+
+    def __init__(self) -> None:
+        self.why: str | None = None
+
+    def told(self, why: str | None = None) -> str | None:
+        self.why = self.why or why
+        return self.why
+
+
 class _Actor:
     """Adapts a worker to Ray Data's batches of one row."""
 
-    def __init__(self, build: Callable[[], Worker]) -> None:
+    def __init__(self, build: Callable[[], Worker], stop: Any) -> None:
+        self.stop = stop
         self.worker: Worker | None = None
         self.fatal: str | None = None
         try:
@@ -48,12 +60,13 @@ class _Actor:
         return {"summary": [json.dumps(self._summary(json.loads(batch["unit"][0])))]}
 
     def _summary(self, unit: dict[str, Any]) -> dict[str, Any]:
-        if self.worker is None:
-            return {"fatal": self.fatal}
+        why = ray.get(self.stop.told.remote(self.fatal))
+        if self.worker is None or why is not None:
+            return {"fatal": why}
         try:
             return self.worker(unit)
         except FatalError as error:
-            return {"fatal": str(error)}
+            return {"fatal": ray.get(self.stop.told.remote(str(error)))}
 
 
 @contextmanager
@@ -81,7 +94,8 @@ def run_units(
 
     With `gpus` each actor holds so many, and there are no more actors than the cluster's GPUs allow.
 
-    Raises FatalError when a worker says that the job cannot go on. A worker process that dies is replaced and its
+    Raises FatalError when a worker says that the job cannot go on, after the others have finished the units that they
+    are at: what these have in flight is paid for. A worker process that dies is replaced and its
     unit given to another; what a unit does about inputs that kill it again and again is its own affair.
     """
     if not units:
@@ -98,18 +112,22 @@ def run_units(
     dataset = ray.data.from_items([{"unit": json.dumps(unit)} for unit in units], override_num_blocks=len(units))
     results = dataset.map_batches(
         _Actor,
-        fn_constructor_args=(build,),
+        fn_constructor_args=(build, ray.remote(_Stop).options(num_cpus=0).remote()),
         batch_size=1,
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(size=min(workers, len(units)), max_tasks_in_flight_per_actor=1),
         num_cpus=1,
         num_gpus=gpus or None,
     )
+    fatal: str | None = None
     for row in results.iter_rows():
         summary = json.loads(row["summary"])
         if summary.get("fatal"):
-            raise FatalError(summary["fatal"])
-        yield summary
+            fatal = summary["fatal"]
+        else:
+            yield summary
+    if fatal is not None:
+        raise FatalError(fatal)
 
 
 class _Shared:
