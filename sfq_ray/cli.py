@@ -26,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+SHOWN_FAILURES = 10
 NATIVE_LOG_BYTES = 4000  # shown of what native code said before an unexpected failure
 
 Paths = Annotated[
@@ -60,6 +61,7 @@ def run(
         with _quiet():
             pipelines.run(pdfs, out, settings, workers)
         _summary(out)
+        _exit_code(out)
         typer.echo(f"report: {out / 'report' / 'index.html'}")
 
 
@@ -72,6 +74,7 @@ def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = Non
         with _quiet():
             pipelines.extract(pdfs, out, _settings(config, ocr=ocr), workers)
         _summary(out)
+        _exit_code(out)
 
 
 @app.command()
@@ -210,6 +213,7 @@ def _summary(out: Path, judged: Path | None = None) -> None:
     now = pipelines.totals(out)
     scores = now.scores if judged is None else pipelines.totals(judged).scores
     typer.echo(_sum_line("papers", now.papers, ("kept", "dropped", "failed")) + f"; {now.pages:,} pages")
+    _failed(now.failed)
     typer.echo(_sum_line("figures", now.figures, ("kept", "dropped", "failed")))
     kept, uncited = (sum(getattr(shard, name) for shard in now.shards) for name in ("figures", "uncited"))
     typer.echo(f"citations: {kept - uncited:,} of {kept:,} kept figures have a citing paragraph")
@@ -237,6 +241,23 @@ def _estimates(runs: list[Any]) -> None:
     unknown = len(runs) - len(known)
     rest = f" and {unknown} runs whose price is unknown" if unknown else ""
     typer.echo(f"to pay: {sum(known):,.2f} USD{rest}; tokens are estimates, thinking is not in them")
+
+
+def _exit_code(out: Path) -> None:
+    """1 where every paper has failed: a script must not take that for a success."""
+    from sfq_ray import pipelines
+
+    papers = pipelines.totals(out).papers
+    if papers["failed"] and papers["failed"] == papers.total():
+        raise typer.Exit(1)
+
+
+def _failed(papers: list[tuple[str, str]]) -> None:
+    """The first failed papers with their reasons."""
+    for paper_id, message in papers[:SHOWN_FAILURES]:
+        typer.echo(f"failed: {paper_id}: {message}", err=True)
+    if len(papers) > SHOWN_FAILURES:
+        typer.echo(f"failed: and {len(papers) - SHOWN_FAILURES:,} more; see the column message in papers/", err=True)
 
 
 def _sum_line(name: str, counts: Any, parts: tuple[str, ...]) -> str:

@@ -83,7 +83,7 @@ class Judge(Section):
     max_output_tokens: int = Field(8192, gt=0, description="Of one reply, thinking included.")
     temperature: float | None = Field(0.0, ge=0, le=2, description="Sent to models that take it; null: their own.")
     deadline_s: float = Field(300.0, gt=0, description="For one call with all its attempts.")
-    calls_in_flight: int = Field(64, gt=0, description="Per worker.")
+    calls_in_flight: int = Field(64, gt=0, description="Of one model, all workers together.")
     max_failure_rate: float = Field(0.2, ge=0, le=1, description="A run with more failed scores stops the job.")
 
 
@@ -101,7 +101,15 @@ def secret(name: str) -> str:
     value = os.environ.get(name, "").strip()
     if not value:
         raise ConfigError(f"the environment variable {name} is not set; it must hold the key of the provider")
+    if not value.isprintable() or " " in value:
+        raise ConfigError(f"the environment variable {name} holds a line break, a space or the like, which no key has")
     return value
+
+
+def hidden(text: str, name: str | None) -> str:
+    """`text` without the value of the environment variable `name`."""
+    value = os.environ.get(name, "").strip() if name else ""
+    return text.replace(value, "***") if value else text
 
 
 def load(path: Path | None = None, overrides: dict[str, Any] | None = None) -> Settings:

@@ -27,7 +27,6 @@ from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.features import OCR
 from sfq_ray.judge.estimate import Estimate, estimates, spent_usd
 from sfq_ray.judge.plan import Choice, Loader, Plan, limits_of, make_plan
-from sfq_ray.judge.rendering import prompt_hashes
 from sfq_ray.judge.tally import Tally, forget_passing_failures, units
 from sfq_ray.judge.worker import JudgeWorker, score_part
 from sfq_ray.progress import Progress
@@ -36,6 +35,7 @@ from sfq_ray.report import write_report
 from sfq_ray.store import Store
 
 DEFAULT = Choice()
+LEASE_MARGIN_S = 30.0
 MIN_PARTS, MAX_PAPERS_PER_PART = 64, 32  # small jobs: one paper a part; large ones: some hundred large files
 MIN_PAPERS_FOR_RATE = 50  # so many papers before the error rate can stop a job
 LIBRARIES = ("pymupdf", "opencv-python-headless", "imagehash", "rapidocr", "onnxruntime", "pyarrow", "numpy", "pillow")
@@ -56,6 +56,7 @@ class Totals:
     scores: Counter[str]
     pages: int
     shards: list[Shard]
+    failed: list[tuple[str, str]]  # papers, with their messages
 
 
 def run(paths: Sequence[str], out: Path, settings: Settings, workers: int | None = None) -> Totals:
@@ -75,10 +76,19 @@ def extract(paths: Sequence[str], out: Path, settings: Settings, workers: int | 
     found = given.collect(paths)
     store = Store(out)
     store.prepare()
-    _claim(
-        store, "extract", settings, ("extract", "features"),
-        {"inputs": {"count": len(found), "fingerprint": given.fingerprint(found)}},
-    )  # fmt: skip
+    with store.locked():
+        inputs = {"inputs": {"count": len(found), "fingerprint": given.fingerprint(found)}}
+        _claim(store, "extract", settings, ("extract", "features"), inputs)
+        try:
+            _extract(found, store, settings, workers)
+        except FatalError:
+            if not store.parts("papers"):  # nothing was made with this configuration, so another one may be tried
+                store.forget("extract")
+            raise
+
+
+def _extract(found: Sequence[given.Input], store: Store, settings: Settings, workers: int | None) -> None:
+    """What is still to do of the inputs."""
     parts = _parts(found)
     units = [unit for unit in parts if _to_do(store, unit)]
     if settings.extract.layout != EMBEDDED:
@@ -86,7 +96,7 @@ def extract(paths: Sequence[str], out: Path, settings: Settings, workers: int | 
     done = len(found) - sum(len(unit["inputs"]) for unit in units)
     progress = Progress("extract", "papers", len(found))
     progress.add(done, {"done before": done})
-    build = partial(ExtractWorker, str(out), settings, uuid.uuid4().hex)
+    build = partial(ExtractWorker, str(store.root), settings, uuid.uuid4().hex)
     with raydata.session(workers) as pool:
         for summary in raydata.run_units(units, build, pool):
             progress.add(
@@ -99,9 +109,9 @@ def extract(paths: Sequence[str], out: Path, settings: Settings, workers: int | 
             )  # fmt: skip
             _check_rate(progress.counts["failed"], progress.done - done, settings)
     progress.close()
-    counted = sum(totals(out).papers.values())
+    counted = sum(totals(store.root).papers.values())
     if counted != len(found):
-        raise FatalError(f"{out}: {len(found)} inputs but {counted} rows in papers/; please report this")
+        raise FatalError(f"{store.root}: {len(found)} inputs but {counted} rows in papers/; please report this")
 
 
 def _see(parts: Sequence[dict[str, Any]], store: Store, settings: Settings, workers: int | None) -> None:
@@ -125,19 +135,28 @@ def judge(
     parts = _figure_parts(figures)
     store = Store(out or figures)
     store.prepare()
-    lineage = {"prompts": prompt_hashes(), "runs": plan.lineage(settings.judge)}
-    _claim(store, "judge", settings, ("judge",), lineage, again=choice.again)
-    if choice.again:
-        for run in plan.runs:
-            store.remove("scores", score_part(run.id, "*"))
-    forget_passing_failures(store, plan.runs)
+    with store.locked():
+        _claim(store, "judge", settings, (), {"figures": _inputs_of(figures), "runs": plan.lineage(settings.judge)},
+               again=choice.again)  # fmt: skip
+        if choice.again:
+            for run in plan.runs:
+                store.remove("scores", score_part(run.id, "*"))
+        if not choice.offline:
+            forget_passing_failures(store, plan.runs)
+        _judge(figures, parts, store, plan, settings, workers)
+
+
+def _judge(
+    figures: Path, parts: Sequence[str], store: Store, plan: Plan, settings: Settings, workers: int | None
+) -> None:
+    """What is still to do of the plan's runs."""
     expected = totals(figures).figures["kept"]
     tally = Tally(store, plan.runs, settings.judge.max_failure_rate)
     progress = Progress("judge", "scores", expected * len(plan.runs))
     progress.add(tally.total(), {"done before": tally.total()})
     with raydata.session(workers) as pool:
         build = partial(JudgeWorker, str(figures), str(store.root), settings, plan.runs, _loader(plan, settings, store),
-                        uuid.uuid4().hex, choice.offline)  # fmt: skip
+                        uuid.uuid4().hex, plan.choice.offline)  # fmt: skip
         for summary in raydata.run_units(units(store, parts, plan.runs), build, pool):
             counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
             progress.add(summary["rows"], counts)
@@ -153,6 +172,13 @@ def estimate(figures: Path, settings: Settings, out: Path | None = None, choice:
     return estimates(Store(figures), Store(out or figures), _figure_parts(figures), plan, settings.judge)
 
 
+def _inputs_of(figures: Path) -> str | None:
+    """The fingerprint of the PDFs that the figures come from; null for figures that were imported."""
+    manifest = Store(figures).manifest() or {}
+    fingerprint = manifest.get("extract", {}).get("inputs", {}).get("fingerprint")
+    return fingerprint if isinstance(fingerprint, str) else None
+
+
 def _figure_parts(figures: Path) -> list[str]:
     parts = Store(figures).parts("figures")
     if not parts:
@@ -166,7 +192,11 @@ def _loader(plan: Plan, settings: Settings, store: Store) -> Loader:
     if not accounts or plan.choice.offline:
         return Loader(plan, settings.judge)
     limits = {
-        name: {"max_in_flight": settings.judge.calls_in_flight * len(models), **limits_of(models)}
+        name: {
+            "max_in_flight": settings.judge.calls_in_flight * len(models),
+            "lease_s": settings.judge.deadline_s + LEASE_MARGIN_S,
+            **limits_of(models),
+        }
         for name, models in accounts.items()
     }
     gates, purse = raydata.shared(limits, plan.choice.max_usd, spent_usd(store, plan))
@@ -183,7 +213,7 @@ def report(out: Path) -> Path:
 def totals(out: Path) -> Totals:
     """Counts from the tables themselves, without reading images."""
     store = Store(out)
-    columns = ["outcome", "pages", "venue", "year", "figures_kept", "figures_uncited"]
+    columns = ["paper_id", "outcome", "message", "pages", "venue", "year", "figures_kept", "figures_uncited"]
     parts = [(part, row) for part in store.parts("papers") for row in store.read("papers", part, columns).to_pylist()]
     papers = [row for _, row in parts]
     figures = Counter(
@@ -192,7 +222,8 @@ def totals(out: Path) -> Totals:
     )
     scores = Counter(row["status"] for row in store.rows("scores", ["status"]))
     outcomes = Counter(row["outcome"] for row in papers)
-    return Totals(outcomes, figures, scores, sum(row["pages"] or 0 for row in papers), shards(parts))
+    failed = [(row["paper_id"], row["message"] or "") for row in papers if row["outcome"] == "failed"]
+    return Totals(outcomes, figures, scores, sum(row["pages"] or 0 for row in papers), shards(parts), failed)
 
 
 def _parts(found: Sequence[given.Input]) -> list[dict[str, Any]]:
@@ -239,9 +270,11 @@ def _claim(
         mine["runs"] = before.get("runs", {}) | mine["runs"]
     if before is not None and not again:
         old, new = _flat(before), _flat(mine)
+        added = tuple(f"runs.{run_id}." for run_id in mine.get("runs", {}).keys() - before.get("runs", {}).keys())
         changed = sorted(
             key for key in old.keys() | new.keys()
-            if old.get(key) != new.get(key) and key.removeprefix("settings.") not in FREE_SETTINGS
+            if old.get(key) != new.get(key) and key.rpartition("settings.")[2] not in FREE_SETTINGS
+            and not key.startswith(added)
         )  # fmt: skip
         if changed:
             listed = "; ".join(f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in changed)

@@ -137,12 +137,14 @@ class _Shared:
         self.accounts = {name: Account(**limit) for name, limit in limits.items()}
         self.budget = None if max_usd is None else Budget(max_usd, spent_usd)
 
-    async def acquire(self, account: str, tokens: int) -> None:
-        await self.accounts[account].acquire(tokens)
+    @ray.method(concurrency_group="waiting")
+    async def acquire(self, account: str, tokens: int) -> int:
+        return await self.accounts[account].acquire(tokens)
 
-    async def release(self, account: str, outcome: str, retry_after_s: float | None) -> None:
-        await self.accounts[account].release(outcome, retry_after_s)
+    async def release(self, account: str, lease: int, outcome: str, retry_after_s: float | None) -> None:
+        await self.accounts[account].release(lease, outcome, retry_after_s)
 
+    @ray.method(concurrency_group="waiting")
     async def reserve(self, usd: float) -> str | None:
         """What is wrong, since an exception would come back wrapped."""
         assert self.budget is not None
@@ -164,11 +166,12 @@ class SharedGate:
     actor: Any
     account: str
 
-    async def acquire(self, tokens: int) -> None:
-        await self.actor.acquire.remote(self.account, tokens)
+    async def acquire(self, tokens: int) -> int:
+        lease: int = await self.actor.acquire.remote(self.account, tokens)
+        return lease
 
-    async def release(self, outcome: str, retry_after_s: float | None = None) -> None:
-        self.actor.release.remote(self.account, outcome, retry_after_s)
+    async def release(self, lease: int, outcome: str, retry_after_s: float | None = None) -> None:
+        self.actor.release.remote(self.account, lease, outcome, retry_after_s)
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,9 @@ def shared(
     limits: Mapping[str, Mapping[str, Any]], max_usd: float | None, spent_usd: float
 ) -> tuple[dict[str, SharedGate], SharedPurse | None]:
     """Gates by account and the purse; both live as long as the handles to them do."""
-    actor = ray.remote(_Shared).options(num_cpus=0, max_concurrency=MAX_WAITING).remote(limits, max_usd, spent_usd)
+    # those that give back have a group of their own: they must get through however many wait
+    kind = ray.remote(num_cpus=0, concurrency_groups={"waiting": MAX_WAITING})(_Shared)
+    actor = kind.remote(limits, max_usd, spent_usd)
     gates = {name: SharedGate(actor, name) for name in limits}
     return gates, None if max_usd is None else SharedPurse(actor)
 

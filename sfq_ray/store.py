@@ -12,9 +12,11 @@ leaves no trace but a hidden file, which the next one removes.
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +80,25 @@ class Store:
         for path in (self.root / table).glob(f"{pattern}.parquet"):
             path.unlink(missing_ok=True)
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """For the time of a job. Raises FatalError where another one is at work in the directory."""
+        with (self.root / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise FatalError(
+                    f"{self.root}: another job is at work here; wait for it or choose another --out"
+                ) from error
+            yield
+
     # ---- the run manifest
+
+    def forget(self, job: str) -> None:
+        """Takes what a job said about itself out of the manifest."""
+        manifest = self.manifest() or {}
+        manifest.pop(job, None)
+        self.write_manifest(manifest)
 
     def manifest(self) -> dict[str, Any] | None:
         path = self.root / "manifest.json"

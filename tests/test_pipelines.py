@@ -161,7 +161,9 @@ def test_the_manifest_says_what_the_tables_were_made_with(reference):
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["extract"]["settings"]["extract"]["dpi"] == 300
     assert manifest["extract"]["inputs"]["count"] == 6
-    assert set(manifest["judge"]["prompts"]) == {"direct", "sidecar", "vision", "language", "fusion"}
+    made = manifest["judge"]["runs"]
+    assert set(made) == {"rules-direct", "rules-sidecar", "rules-agent"}
+    assert set(made["rules-agent"]["prompts"]) == {"direct", "sidecar", "vision", "language", "fusion"}
     assert manifest["extract"]["versions"]["pymupdf"]
 
 

@@ -18,6 +18,7 @@ from sfq_ray.judge.dialects import compile_schema
 from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.parse import parse
 from sfq_ray.judge.schemas import REPLIES
+from sfq_ray.judge.sending import answered
 from sfq_ray.rubric import DIMENSIONS
 
 LOOSER = ("json_object", "prompt_only")  # reply forms to try where the record's own is refused
@@ -68,7 +69,7 @@ async def _probe(model: Model, settings: Judge) -> tuple[bool, str]:
 async def _ask(backend: Backend) -> CallError | None:
     figure = _figure()
     try:
-        parse("direct", await backend.complete(direct_call(figure, backend)), figure.available)
+        parse("direct", await answered(backend, direct_call(figure, backend)), figure.available)
     except CallError as error:
         return error
     return None

@@ -1,7 +1,7 @@
 """What a judging job would take: calls, tokens and money, from the real requests of the figures and the ledger.
 
 Requests are rendered and looked up in the ledger; a fusion too where both reports it rests on are there. Where they are
-not, its size is assumed. Asking again after an invalid reply is not foreseen.
+not, its size is assumed. Invalid replies are not foreseen.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from sfq_ray.judge.calls import (
     Figure,
     Request,
     direct_call,
-    figure_of,
     fusion_call,
     language_call,
     request_id,
@@ -26,6 +25,8 @@ from sfq_ray.judge.calls import (
 )
 from sfq_ray.judge.capabilities import EMBEDDED
 from sfq_ray.judge.errors import CallError
+from sfq_ray.judge.judging import REASKED, instances
+from sfq_ray.judge.ledger import read_part
 from sfq_ray.judge.matrix import Run
 from sfq_ray.judge.parse import parse
 from sfq_ray.judge.plan import Absent, Plan
@@ -40,6 +41,7 @@ FIRST_CALLS = {
     "sidecar": ((sidecar_call, "vision"),),
     "agent": ((vision_call, "vision"), (language_call, "language")),
 }
+FAILED = "failed"  # stands for a reply that is in the ledger and of no use
 REPLY_TOKENS = 600  # about what a reply takes, thinking apart
 REPORTS_TOKENS = 2 * REPLY_TOKENS + 1500  # the two reports in a fusion, and its reply form
 
@@ -63,12 +65,11 @@ def estimates(figures: Store, out: Store, parts: Sequence[str], plan: Plan, sett
     result = {run.id: Estimate(run.id) for run in plan.runs}
     for part in parts:
         known = {name: _answered(out, f"{name}.{part}") for name in plan.models}
-        rows = [row for row in figures.read("figures", part).to_pylist() if not row["dropped"] and not row["error"]]
-        for figure in (figure_of(row, settings) for row in rows):
+        for _, figure in instances(figures.read("figures", part), settings):
             for run in plan.runs:
                 result[run.id].figures += 1
                 if figure.gates:
-                    _Count(result[run.id], run, plan, backends, known).add(figure)
+                    _Count(result[run.id], run, plan, backends, known, settings.reask).add(figure)
     return list(result.values())
 
 
@@ -79,6 +80,7 @@ class _Count:
     plan: Plan
     backends: Mapping[str, Backend]
     known: Mapping[str, Mapping[str, dict[str, Any]]]  # by model and request id
+    reask: bool
 
     def add(self, figure: Figure) -> None:
         replies = []
@@ -89,20 +91,29 @@ class _Count:
             self._fusion(figure, replies[0], replies[1])
 
     def _call(self, request: Request, name: str, figure: Figure) -> Any:
-        """Counts the call; its valid reply where the ledger has one."""
-        self.total.calls += 1
-        record = self.known[name].get(request_id(self.backends[name], replace(request, repeat=self.run.repeat)))
-        if record is None:
-            self._missing(size_in_tokens(request), name)
-            return None
-        self.total.in_ledger += 1
-        try:
-            return parse(request.stage, Reply(record["text"] or "", record["finish_reason"] or ""), figure.available)
-        except CallError:
-            return None
+        """Counts the call, asked again where it was. Its valid reply; None where it is to come, or FAILED."""
+        request = replace(request, repeat=self.run.repeat)
+        while True:
+            self.total.calls += 1
+            record = self.known[name].get(request_id(self.backends[name], request))
+            if record is None:
+                self._missing(size_in_tokens(request), name)
+                return None
+            self.total.in_ledger += 1
+            if record.get("error"):
+                return FAILED
+            try:
+                reply = Reply(record["text"] or "", record["finish_reason"] or "")
+                return parse(request.stage, reply, figure.available)
+            except CallError as error:
+                if request.attempt or not self.reask or error.kind not in REASKED:
+                    return FAILED
+                request = request.asked_again(str(error))
 
     def _fusion(self, figure: Figure, vision: Any, language: Any) -> None:
         name = self.run.language
+        if FAILED in (vision, language):
+            return  # it is never asked
         if vision is not None and language is not None:
             reports = cast(VisionReply, vision), cast(LanguageReply, language)
             self._call(fusion_call(figure, *reports, self.backends[name]), name, figure)
@@ -127,18 +138,18 @@ def _named(plan: Plan, name: str, settings: Judge) -> Backend:
 
 
 def _answered(out: Store, part: str) -> dict[str, dict[str, Any]]:
-    if not out.has("calls", part):
-        return {}
-    columns = ["request_id", "text", "finish_reason"]
-    return {row["request_id"]: row for row in out.read("calls", part, columns).to_pylist()}
+    return read_part(out.root / "calls", part).records
 
 
 def spent_usd(store: Store, plan: Plan) -> float:
-    """What the replies in calls/ cost at the plan's prices, as far as these are known."""
+    """What the replies in calls/ cost at the plan's prices, as far as these are known; those not yet merged too."""
     names = {(model.backend, model.model): name for name, model in plan.models.items()}
+    calls = store.root / "calls"
+    parts = set(store.parts("calls")) | {path.stem.rpartition("-")[0] for path in (calls / "_open").glob("*.jsonl")}
     spent = 0.0
-    for row in store.rows("calls", ["backend", "model", "usage"]):
-        name = names.get((row["backend"], row["model"]))
-        if row["usage"] is not None and name is not None:
-            spent += cost(Usage(**row["usage"]), name, plan.prices) or 0.0
+    for part in sorted(parts):
+        for row in read_part(calls, part).records.values():
+            name = names.get((row["backend"], row["model"]))
+            if row.get("usage") is not None and name is not None:
+                spent += cost(Usage(**row["usage"]), name, plan.prices) or 0.0
     return spent

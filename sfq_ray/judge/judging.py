@@ -47,18 +47,6 @@ class Judging:
         self.backends = backends
         self.places: dict[str, asyncio.Semaphore] = {}  # by model: a slow one does not take those of another
 
-    def instances(self, figures: pa.Table) -> list[Instance]:
-        """The kept figures of a part."""
-        rows = figures.to_pylist()
-        papers: dict[str, list[Row]] = {}
-        for row in rows:
-            papers.setdefault(row["paper_id"], []).append(row)
-        kept = [row for row in rows if row["dropped"] is None and row["error"] is None]
-        return [
-            (row, figure_of(row, self.settings, papers[row["paper_id"]] if self.settings.figure_map else ()))
-            for row in kept
-        ]
-
     async def judge(
         self, instances: Sequence[Instance], runs: Sequence[Run], ledgers: Mapping[str, Ledger]
     ) -> dict[str, list[dict[str, Any]]]:
@@ -117,6 +105,19 @@ class Judging:
             if not self.settings.reask or error.kind not in REASKED:
                 raise
             return await _valid(request.asked_again(str(error)), backend, figure, ledger, trail)
+
+
+def instances(figures: pa.Table, settings: Judge) -> list[Instance]:
+    """The kept figures of a part, as judges see them."""
+    rows = figures.to_pylist()
+    papers: dict[str, list[Row]] = {}
+    for row in rows:
+        papers.setdefault(row["paper_id"], []).append(row)
+    return [
+        (row, figure_of(row, settings, papers[row["paper_id"]] if settings.figure_map else ()))
+        for row in rows
+        if row["dropped"] is None and row["error"] is None
+    ]
 
 
 async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:

@@ -13,6 +13,7 @@ import asyncio
 import json
 import os
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -83,16 +84,16 @@ class Ledger:
         self._write({"intent": key})
         try:
             reply = await backend.complete(request)
+            await self._append(record | _outcome(reply))
+            return reply
         except CallError as error:
             if error.kind == "auth":
                 raise FatalError(f"backend {backend.name}: {error}; check the key and run the command again") from None
             if error.permanent:
-                await self._append(record | {"error": error.kind, "message": str(error)})
+                await self._append(record | {"error": error.kind, "message": _plain(str(error))})
             raise
         finally:
             self._running.pop(key, None)
-        await self._append(record | _outcome(reply))
-        return reply
 
     async def drain(self) -> None:
         """Waits for the calls under way, for they are paid for; where that takes too long the rest is given up."""
@@ -146,33 +147,53 @@ class Ledger:
         return self._segment
 
     def _load(self) -> None:
-        if self._final.exists():
+        found = read_part(self._final.parent, self._part)
+        self._records, self._read_segments, self.interrupted = found.records, found.segments, found.interrupted
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the ledger holds of a part: records by request id, the open segments, and intents without an outcome."""
+
+    records: dict[str, dict[str, Any]]
+    segments: list[Path]
+    interrupted: int
+
+
+def read_part(calls: Path, part: str) -> Found:
+    """The merged file of a part and its open segments. Raises FatalError where the file is damaged."""
+    final, records, segments, intended = calls / f"{part}.parquet", {}, [], set[str]()
+    if final.exists():
+        try:
+            table = pq.read_table(final)
+        except pa.ArrowException as error:
+            raise FatalError(f"{final}: damaged ({error}); restore it, it holds paid replies") from error
+        records = {row["request_id"]: row for row in table.to_pylist()}
+    for segment in sorted((calls / "_open").glob(f"{part}-*.jsonl")):
+        segments.append(segment)
+        for line in segment.read_bytes().split(b"\n"):
             try:
-                table = pq.read_table(self._final)
-            except pa.ArrowException as error:
-                raise FatalError(f"{self._final}: damaged ({error}); restore it, it holds paid replies") from error
-            self._records = {row["request_id"]: row for row in table.to_pylist()}
-        intended: set[str] = set()
-        for segment in sorted(self._open.glob(f"{self._part}-*.jsonl")):
-            self._read_segments.append(segment)
-            for line in segment.read_bytes().split(b"\n"):
-                try:
-                    record = json.loads(line)
-                except ValueError:
-                    continue  # the torn last line of a killed writer: that reply was never used
-                if not isinstance(record, dict):
-                    continue
-                if record.get("intent"):
-                    intended.add(record["intent"])
-                elif record.get("request_id"):
-                    self._records.setdefault(record["request_id"], record)
-        self.interrupted = len(intended - self._records.keys())
+                record = json.loads(line)
+            except ValueError:
+                continue  # the torn last line of a killed writer: that reply was never used
+            if not isinstance(record, dict):
+                continue
+            if record.get("intent"):
+                intended.add(record["intent"])
+            elif record.get("request_id"):
+                records.setdefault(record["request_id"], record)
+    return Found(records, segments, len(intended - records.keys()))
+
+
+def _plain(text: str) -> str:
+    """Without lone surrogates, which JSON can escape and no file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _outcome(reply: Reply) -> dict[str, Any]:
     sent = reply.sent
     return {
-        "text": reply.text, "finish_reason": reply.finish_reason, "latency_s": reply.latency_s,
+        "text": _plain(reply.text), "finish_reason": reply.finish_reason, "latency_s": reply.latency_s,
         "usage": None if reply.usage is None else vars(reply.usage),
         "resolved_model": reply.resolved_model, "response_id": reply.response_id,
         "sent": None if sent is None else {

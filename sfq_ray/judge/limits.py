@@ -3,12 +3,13 @@
 The number of calls in flight adapts: it grows by one for as many answers as it counts, shrinks by a fifth when one is
 answered 429 (once for all calls under way then), and does not grow for a while after a server error.
 Retry-After stops everybody.
-One Account is shared by all workers of a job (raydata.shared_account); it knows no clock but `now` and no Ray.
+One Account is shared by all workers of a job (raydata.shared); it knows no clock but `now` and no Ray.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,17 +19,19 @@ FIRST_IN_FLIGHT = 16
 CUT = 0.8
 DEBOUNCE_S = 5.0  # calls that were under way when the limit was cut do not cut it again
 GROWTH_PAUSE_S = 5.0
+LONGEST_PAUSE_S = 120.0  # of everybody, whatever Retry-After says
 BURST_S = 1.0  # a bucket holds what so many seconds bring, but one call at least
+LOOK_AGAIN_S = 5.0  # while all places are taken
 
 
 class Gate(Protocol):
     """Leave to send one call."""
 
-    async def acquire(self, tokens: int) -> None:
-        """Waits until a call of about `tokens` tokens may be sent."""
+    async def acquire(self, tokens: int) -> int:
+        """Waits until a call of about `tokens` tokens may be sent; returns the lease of its place."""
         ...
 
-    async def release(self, outcome: str, retry_after_s: float | None = None) -> None:
+    async def release(self, lease: int, outcome: str, retry_after_s: float | None = None) -> None:
         """Gives the place back. outcome: ok, rate_limited, unavailable, or any other."""
         ...
 
@@ -55,25 +58,35 @@ class Bucket:
 
 
 class Account:
-    """The limits of one account. Calls are let through in the order in which they came."""
+    """The limits of one account. Calls are let through in the order in which they came.
+
+    A place that is not given back within `lease_s`, since its worker is gone, is taken back.
+    """
 
     def __init__(
         self,
         max_in_flight: int,
+        lease_s: float,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.max_in_flight = max_in_flight
+        self.lease_s = lease_s
         self.limit = float(min(FIRST_IN_FLIGHT, max_in_flight))
-        self.in_flight = 0
         self._now = now
+        self._leases: dict[int, float] = {}  # since when
+        self._numbers = itertools.count()
         self._buckets = (Bucket(requests_per_minute, 1.0, now()), Bucket(tokens_per_minute, 0.0, now()))
         self._stopped_until = self._no_cut_until = self._no_growth_until = now()
         self._turn = asyncio.Lock()
         self._freed = asyncio.Event()
 
-    async def acquire(self, tokens: int) -> None:
+    @property
+    def in_flight(self) -> int:
+        return len(self._leases)
+
+    async def acquire(self, tokens: int) -> int:
         async with self._turn:
             while (wait := self._wait_s(tokens)) > 0:
                 self._freed.clear()
@@ -83,16 +96,18 @@ class Account:
                     continue
             for bucket, amount in zip(self._buckets, (1, tokens), strict=True):
                 bucket.take(amount)
-            self.in_flight += 1
+            lease = next(self._numbers)
+            self._leases[lease] = self._now()
+            return lease
 
-    async def release(self, outcome: str, retry_after_s: float | None = None) -> None:
+    async def release(self, lease: int, outcome: str, retry_after_s: float | None = None) -> None:
         now = self._now()
-        self.in_flight -= 1
+        self._leases.pop(lease, None)
         if outcome == "rate_limited":
             if now >= self._no_cut_until:
                 self.limit = max(1.0, self.limit * CUT)
                 self._no_cut_until = now + DEBOUNCE_S
-            self._stopped_until = max(self._stopped_until, now + (retry_after_s or 0.0))
+            self._stopped_until = max(self._stopped_until, now + min(retry_after_s or 0.0, LONGEST_PAUSE_S))
         elif outcome == "unavailable":
             self._no_growth_until = now + GROWTH_PAUSE_S
         elif now >= max(self._no_growth_until, self._no_cut_until):
@@ -101,6 +116,8 @@ class Account:
 
     def _wait_s(self, tokens: int) -> float:
         now = self._now()
+        for lease in [lease for lease, since in self._leases.items() if since < now - self.lease_s]:
+            del self._leases[lease]
         waits = [bucket.wait_s(amount, now) for bucket, amount in zip(self._buckets, (1, tokens), strict=True)]
-        full = 60.0 if self.in_flight >= int(self.limit) else 0.0
+        full = LOOK_AGAIN_S if self.in_flight >= int(self.limit) else 0.0
         return max(*waits, full, self._stopped_until - now)

@@ -20,8 +20,10 @@ from sfq_ray.rubric import Dimension
 
 FENCED = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.DOTALL | re.IGNORECASE)
 CUT_REASONS = frozenset({"length", "max_tokens", "MAX_TOKENS"})
-REFUSED_REASONS = frozenset({"refusal", "content_filter", "SAFETY", "PROHIBITED_CONTENT", "guardrail_intervened",
-                             "content_filtered", "sensitive"})  # fmt: skip
+REFUSED_REASONS = frozenset(
+    {"refusal", "content_filter", "guardrail_intervened", "content_filtered", "sensitive",
+     "SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII", "IMAGE_SAFETY"}
+)  # fmt: skip
 LOOP = re.compile(r"\s{200,}$")
 
 

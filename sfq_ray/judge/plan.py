@@ -15,8 +15,9 @@ from sfq_ray.judge.budget import Purse
 from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import EMBEDDED, Model, load_models
 from sfq_ray.judge.limits import Gate
-from sfq_ray.judge.matrix import Run, choose, load_matrix, own_runs, repeated
+from sfq_ray.judge.matrix import SAFE, Run, choose, load_matrix, own_runs, repeated
 from sfq_ray.judge.prices import Price, load_prices
+from sfq_ray.judge.rendering import prompt_hashes
 from sfq_ray.judge.sending import Sender
 from sfq_ray.registry import check
 
@@ -53,9 +54,10 @@ class Plan:
     def lineage(self, settings: Judge) -> dict[str, Any]:
         """By run id what it was made with, for the manifest."""
         made = {name: _lineage(model, settings) for name, model in self.models.items()}
+        how = settings.model_dump(mode="json", exclude={"backend", "protocols"})
         return {
             run.id: {"protocol": run.protocol, "repeat": run.repeat, "vision": made[run.vision],
-                     "language": made[run.language]}
+                     "language": made[run.language], "settings": {"judge": how}, "prompts": prompt_hashes()}
             for run in self.runs
         }  # fmt: skip
 
@@ -74,6 +76,8 @@ def make_plan(settings: Judge, choice: Choice) -> Plan:
                 f"model {name!r} has no record; known: {', '.join(sorted(known))}. Give one with --models"
             )
         check(BACKENDS, known[name].backend, f"the backend of model {name}")
+        if not set(name) <= SAFE | {"."}:
+            raise ConfigError(f"model {name!r}: a name of letters, digits, '.', '_', '-' and '+', since it names files")
     prices = load_prices(choice.prices)
     if choice.max_usd is not None:
         paid = [name for name in names if known[name].backend != EMBEDDED.backend]

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfq_ray.errors import FatalError
 from sfq_ray.judge.backends import Backend, Reply, Usage
 from sfq_ray.judge.budget import Purse
 from sfq_ray.judge.calls import Request
@@ -29,6 +30,19 @@ def size_in_tokens(request: Request) -> int:
     """About how many input tokens the request has."""
     chars = len(request.system) + len(request.user)
     return chars // CHARS_PER_TOKEN + (IMAGE_TOKENS if request.image is not None else 0)
+
+
+async def answered(backend: Backend, request: Request) -> Reply:
+    """The backend's reply. Whatever an answer of an unforeseen form breaks in its SDK is a CallError too."""
+    try:
+        reply = await backend.complete(request)
+    except (CallError, FatalError):
+        raise
+    except Exception as error:  # noqa: BLE001 - one odd answer must not end the job
+        raise CallError("unavailable", f"the answer cannot be read ({type(error).__name__})") from None
+    if not isinstance(reply.text, str):
+        raise CallError("unavailable", f"the answer's text is a {type(reply.text).__name__}")
+    return reply
 
 
 @dataclass
@@ -67,12 +81,12 @@ class Sender:
         """The reply. Raises CallError with the last failure, FatalError where the budget is spent."""
         left, longest = self.deadline_s, FIRST_WAIT_S
         while True:
-            begin = 0.0
-            reserved = await self._reserve(request)
-            await self.gate.acquire(size_in_tokens(request))
+            lease = await self.gate.acquire(size_in_tokens(request))
+            reserved, begin = 0.0, time.monotonic()
             try:
+                reserved = await self._reserve(request, lease)
                 begin = time.monotonic()
-                reply = await self._attempt(request, left)
+                reply = await self._attempt(request, left, lease)
             except CallError as error:
                 await self._settle(reserved, 0.0)
                 left -= time.monotonic() - begin
@@ -85,12 +99,12 @@ class Sender:
             await asyncio.sleep(wait)
             left, longest = left - wait, min(LONGEST_WAIT_S, 2 * longest)
 
-    async def _attempt(self, request: Request, left_s: float) -> Reply:
+    async def _attempt(self, request: Request, left_s: float, lease: int) -> Reply:
         """One call; gives its place at the gate back whatever happens."""
         outcome, pause = "other", None
         try:
             async with asyncio.timeout(max(1.0, left_s)):
-                reply = await self.backend.complete(request)
+                reply = await answered(self.backend, request)
             outcome = "ok"
             return reply
         except TimeoutError:
@@ -100,13 +114,18 @@ class Sender:
             outcome, pause = error.kind, error.retry_after_s
             raise
         finally:
-            await self.gate.release(outcome, pause)
+            await self.gate.release(lease, outcome, pause)
 
-    async def _reserve(self, request: Request) -> float:
+    async def _reserve(self, request: Request, lease: int) -> float:
+        """Sets money aside; the place at the gate is given back where there is none."""
         if self.purse is None:
             return 0.0
         most = self._cost(Usage(size_in_tokens(request), self.max_output_tokens, 0)) or 0.0
-        await self.purse.reserve(most)
+        try:
+            await self.purse.reserve(most)
+        except BaseException:
+            await self.gate.release(lease, "other")
+            raise
         return most
 
     async def _settle(self, reserved: float, paid: float) -> None:

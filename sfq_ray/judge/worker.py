@@ -14,7 +14,7 @@ from typing import Any
 from sfq_ray.config import Settings
 from sfq_ray.deaths import Deaths
 from sfq_ray.judge.backends import Backend
-from sfq_ray.judge.judging import Instance, Judging, all_or_none, score_table
+from sfq_ray.judge.judging import Instance, Judging, all_or_none, instances, score_table
 from sfq_ray.judge.ledger import Ledger
 from sfq_ray.judge.matrix import Run, groups
 from sfq_ray.store import Store
@@ -75,9 +75,9 @@ class JudgeWorker:
         calls = self.store.root / "calls"
         ledgers = {name: Ledger(calls, f"{name}.{part}", self.offline) for name in sorted(names)}
         self.interrupted += sum(ledger.interrupted for ledger in ledgers.values())
-        instances = self.judging.instances(self.figures.read("figures", part))
+        figures = instances(self.figures.read("figures", part), self.judging.settings)
         deaths = Deaths(self.store.root / ".work" / f"judge-{runs[0].id}.{part}.json", self.job)
-        scores = await self._scores(instances, runs, ledgers, deaths)
+        scores = await self._scores(figures, runs, ledgers, deaths)
         for ledger in ledgers.values():
             ledger.close()
         for run_id, rows in scores.items():
@@ -87,16 +87,16 @@ class JudgeWorker:
         deaths.forget()
 
     async def _scores(
-        self, instances: list[Instance], runs: list[Run], ledgers: dict[str, Ledger], deaths: Deaths
+        self, figures: list[Instance], runs: list[Run], ledgers: dict[str, Ledger], deaths: Deaths
     ) -> dict[str, list[dict[str, Any]]]:
         """All figures at once; one by one where the process has died on this part, to find the one that kills it."""
         if not deaths.counts:
             deaths.enter(ALL)
-            scores = await self.judging.judge(instances, runs, ledgers)
+            scores = await self.judging.judge(figures, runs, ledgers)
             deaths.leave()
             return scores
         found: dict[str, list[dict[str, Any]]] = {run.id: [] for run in runs}
-        for instance in instances:
+        for instance in figures:
             key = instance[1].figure_id
             if deaths.too_many(key):
                 own = self.judging.given_up(instance, runs)

@@ -11,7 +11,7 @@ from sfq_ray.errors import FatalError
 from sfq_ray.judge.backends import Reply, load_backend
 from sfq_ray.judge.capabilities import EMBEDDED
 from sfq_ray.judge.errors import CallError
-from sfq_ray.judge.judging import Judging, score_table
+from sfq_ray.judge.judging import Judging, instances, score_table
 from sfq_ray.judge.ledger import Ledger
 from sfq_ray.judge.matrix import own_runs
 from sfq_ray.judge.protocols import PROTOCOLS
@@ -27,8 +27,7 @@ def judge(tmp_path, backend, *rows, **settings):
     judge = Judge(**settings)
     judging = Judging(judge, {backend.name: backend})
     runs = own_runs(backend.name, judge.protocols)
-    instances = judging.instances(figures(*rows))
-    scores = asyncio.run(judging.judge(instances, runs, {backend.name: ledger}))
+    scores = asyncio.run(judging.judge(instances(figures(*rows), judge), runs, {backend.name: ledger}))
     ledger.close()
     return [row for own in scores.values() for row in score_table(own).to_pylist()]
 

@@ -43,9 +43,8 @@ def zone_content(canvas: Canvas, zone: Zone, style: Style) -> Content | None:
     graphics = _inside(canvas.graphics, zone.box)
     if len(graphics):
         groups = cluster(graphics, canvas.page.box, PANEL_GAP)
-        box = _connected(
-            [g for g in groups if g.x1 > style.text_left - 2 and g.x0 < style.text_right + 2], canvas, zone
-        )
+        left, right = min(style.text_left, zone.caption.bbox.x0), max(style.text_right, zone.caption.bbox.x1)
+        box = _connected([g for g in groups if g.x1 > left - 2 and g.x0 < right + 2], canvas, zone)
         if box is not None and min(box.width, box.height) >= MIN_SIDE:
             box = _with_text(canvas, zone, box)
             distance = _distance(box, zone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from sfq_ray.config import Judge, secret
+from sfq_ray.config import Judge, hidden, secret
 from sfq_ray.errors import FatalError
 from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import Model
@@ -20,6 +21,9 @@ from sfq_ray.judge.images import Sent, fit
 
 MAX_MESSAGE = 300  # characters of what a provider says
 IMAGE_WORDS = re.compile(r"image|pixel|media", re.IGNORECASE)
+NO_CREDIT = re.compile(
+    r"insufficient_quota|credit balance|arrearage|good standing|insufficient balance|\b1113\b", re.IGNORECASE
+)
 KEYS = re.compile(r"\b(?:sk|key|AKIA|AIza)[\w*.\-]{8,}")
 
 
@@ -63,8 +67,10 @@ def data_url(image: Sent) -> str:
 
 def failure(status: int | None, text: str, headers: Mapping[str, str], model: Model) -> CallError:
     """The class of a failed call by its HTTP status (None: no answer), with a message that holds no key."""
-    said = f"{f'HTTP {status}: ' if status else ''}{_clean(text)}"
+    said = f"{f'HTTP {status}: ' if status else ''}{clean(text, model)}"
     wait = retry_after_s(headers)
+    if status == 402 or (status in (400, 403, 429) and NO_CREDIT.search(text)):
+        return CallError("auth", f"HTTP {status}: the account of {model.key_env} has no credit left")
     if status in (401, 403) or (status == 400 and "api key" in text.lower()):
         return CallError("auth", f"HTTP {status}: {model.key_env or 'the account'} was refused for {model.name}")
     if status == 404:
@@ -72,12 +78,10 @@ def failure(status: int | None, text: str, headers: Mapping[str, str], model: Mo
             "auth", f"HTTP 404: there is no model {model.model!r} at this address, or not for this account"
         )
     if status == 429:
-        if "insufficient_quota" in text:
-            return CallError("auth", f"HTTP 429: the account of {model.key_env} has no credit left")
         return CallError("rate_limited", said, wait)
     if status in (408, 504):
         return CallError("timeout", said, wait)
-    if status is None or status >= 500 or status == 409:
+    if status is None or status >= 500 or status in (409, 424, 499):
         return CallError("unavailable", said, wait)
     return CallError("image_rejected" if IMAGE_WORDS.search(text) else "bad_request", said)
 
@@ -86,7 +90,8 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Retry-After in seconds, from a number or date (RFC 9110, 10.2.3), or retry-after-ms; None without a sound one."""
     try:
         if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+            wait = max(0.0, float(headers["retry-after-ms"]) / 1000)
+            return wait if math.isfinite(wait) else None
         value = headers.get("retry-after") or headers.get("Retry-After")
         if not value:
             return None
@@ -97,6 +102,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _clean(text: str) -> str:
-    plain = KEYS.sub("***", " ".join(text.split()))
+def clean(text: str, model: Model) -> str:
+    """What a provider or its SDK said, short and without the key."""
+    plain = KEYS.sub("***", " ".join(hidden(text, model.key_env).split()))
     return plain[:MAX_MESSAGE]
