@@ -99,7 +99,7 @@ def judge(
         from sfq_ray import pipelines
         from sfq_ray.judge.plan import Choice
 
-        choice = Choice(matrix, runs, models, prices, repeat, max_usd, offline, again)
+        choice = Choice(matrix, runs, models, prices, repeat, max_usd, offline, again, dry_run)
         settings = _settings(config, backend=backend, protocols=protocols)
         if dry_run:
             _estimates(pipelines.estimate(figures, settings, out, choice))
@@ -131,6 +131,7 @@ def doctor(
                 raise ConfigError(f"no record of {', '.join(missing)}; give one with --models")
             known = {name: known[name] for name in names}
         findings = examine(known.values(), _settings(config).judge, probe)
+        typer.echo("ok      rules                  rules      needs no model and no key")
         for finding in findings:
             mark = "ok     " if finding.usable else "missing"
             typer.echo(f"{mark} {finding.model:22} {finding.backend:10} {finding.says}")
@@ -139,12 +140,15 @@ def doctor(
 
 
 @app.command()
-def report(out: OutArgument) -> None:
+def report(
+    out: OutArgument,
+    scores: Annotated[Path | None, typer.Option("--scores", help="Directory of `sfq judge --out`.")] = None,
+) -> None:
     """Write the report of an output directory: report/index.html."""
     with _clear_errors():
         from sfq_ray import pipelines
 
-        typer.echo(f"report: {pipelines.report(out)}")
+        typer.echo(f"report: {pipelines.report(out, scores)}")
 
 
 @app.command()
@@ -240,7 +244,8 @@ def _estimates(runs: list[Any]) -> None:
     known = [run.usd for run in runs if run.usd is not None]
     unknown = len(runs) - len(known)
     rest = f" and {unknown} runs whose price is unknown" if unknown else ""
-    typer.echo(f"to pay: {sum(known):,.2f} USD{rest}; tokens are estimates, thinking is not in them")
+    paid = f"{sum(known):,.2f} USD{rest}" if known else "unknown; give prices with --prices"
+    typer.echo(f"to pay: {paid}. Tokens are estimates, thinking is not in them")
 
 
 def _exit_code(out: Path) -> None:

@@ -87,8 +87,8 @@ def _manifest(path: Path) -> list[Input]:
     inputs = []
     for number, record in enumerate(records, 1):
         source = record.get("path")
-        if not source:
-            raise FatalError(f"{path}: row {number} has no value in the column 'path'")
+        if not source or not isinstance(source, str):
+            raise FatalError(f"{path}: row {number} has no value in the column 'path', or one that is no text")
         absolute = Path(source) if Path(source).is_absolute() else path.parent / source
         year = record.get("year")
         try:

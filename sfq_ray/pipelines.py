@@ -203,11 +203,13 @@ def _loader(plan: Plan, settings: Settings, store: Store) -> Loader:
     return Loader(plan, settings.judge, gates, purse)
 
 
-def report(out: Path) -> Path:
-    """papers/, figures/ and scores/ -> report/index.html."""
+def report(out: Path, scores_in: Path | None = None) -> Path:
+    """papers/, figures/ and scores/ (of `scores_in`, if they are elsewhere) -> report/index.html."""
     if not Store(out).parts("papers"):
-        raise FatalError(f"{out}: no papers/ here; run `sfq extract PDFS --out {out}` first")
-    return write_report(out)
+        raise FatalError(
+            f"{out}: no papers/ here; run `sfq extract PDFS --out {out}` first (scores elsewhere: --scores)"
+        )
+    return write_report(out, scores_in)
 
 
 def totals(out: Path) -> Totals:

@@ -25,6 +25,7 @@ SAME_SIDE = 0.03  # near duplicates have sides and aspect within this share ...
 HASHED_PX = 65_536  # the hash looks at 32 x 32 px: the image is brought near to that by plain averaging first
 CELLS = 64  # ... and, since plots on the same axes look alike to a hash, no cell of a 64 x 64 grid
 MAX_CELL_DIFFERENCE = 20.0  # differs by more grey values than scaling and recompression change it
+APART = re.compile(r"\W*(?:suppl|extended|appendix)", re.IGNORECASE)
 MAX_WIDTH = 1.1  # of the text area's width, and
 MAX_HEIGHT = 0.9  # of the page's height: a larger figure overflows
 LABELLED = 5  # text lines: a figure with so many is a sparse plot, not an empty panel
@@ -132,6 +133,11 @@ def flag_soft(figures: Sequence[Candidate], limits: Curation) -> None:
             figure.flags.append("S2:index")
 
 
+def plain_number(row: Mapping[str, Any]) -> str | None:
+    """The number of a figure of the main sequence; None for supplementary figures, which have one of their own."""
+    return None if APART.match(row.get("caption_label") or "") else row.get("label")
+
+
 def odd_indices(numbers: Sequence[str | None]) -> list[bool]:
     """True where a plain number stands twice, or goes back by more than one place; None and "A.1" are never odd."""
     seen: set[str] = set()
@@ -181,7 +187,7 @@ def drop_paper(rows: Iterable[Mapping[str, Any]], limits: Curation) -> str | Non
     unusable = sum(1 for row in figures if row["dropped"] is not None or row["error"] is not None)
     if unusable > limits.max_hard_drop_ratio * len(figures):
         return "too_many_unusable"
-    if missing_ratio([row["label"] for row in figures]) > limits.max_hard_drop_ratio:
+    if missing_ratio([number for row in figures if (number := plain_number(row))]) > limits.max_hard_drop_ratio:
         return "missing_indices"
     return None
 

@@ -21,6 +21,7 @@ from sfq_ray.extract import crops, curate
 from sfq_ray.extract.captions import Caption, find_captions
 from sfq_ray.extract.document import Page, open_pdf, read_pages
 from sfq_ray.extract.layouts import EMBEDDED, NOTHING_SEEN, Block, PageRegions, SeenPages
+from sfq_ray.extract.layouts.canvas import BACKGROUND_SHARE
 from sfq_ray.extract.layouts.pymupdf import find_blocks
 from sfq_ray.extract.rows import page_rows
 from sfq_ray.extract.sheets import Sheets
@@ -218,7 +219,8 @@ def _images(page: Page, crop: crops.Crop) -> tuple[list[list[float]], list[float
     boxes, dpis = [], []
     for box, width, height in page.objects.images:
         inside = box.intersection(crop.bbox)
-        if inside.empty or min(box.width, box.height) < 1:
+        background = box.intersection(page.box).area > BACKGROUND_SHARE * page.box.area
+        if inside.empty or background or min(box.width, box.height) < 1:
             continue
         boxes.append(_to_px(inside, crop))
         dpis.append(round(min(width, height) / (min(box.width, box.height) / PT_PER_INCH), 1))
@@ -245,9 +247,10 @@ def _curate(
 
 def _candidate(row: Mapping[str, Any], page: Page, style: Style) -> curate.Candidate:
     crop: crops.Crop = row["_crop"]
+    width = style.text_right - style.text_left
     return curate.Candidate(
-        row["page"], crop.bbox, row.get("label"), crop.pixels, style.text_right - style.text_left, page.box.height,
-        len(row["words"]), row["phash"],
+        row["page"], crop.bbox, curate.plain_number(row), crop.pixels, width, page.box.height, len(row["words"]),
+        row["phash"],
     )  # fmt: skip
 
 

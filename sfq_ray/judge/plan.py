@@ -34,6 +34,7 @@ class Choice:
     max_usd: float | None = None
     offline: bool = False
     again: bool = False
+    dry_run: bool = False  # nothing is sent, so no backend is needed
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def make_plan(settings: Judge, choice: Choice) -> Plan:
             raise ConfigError(
                 f"model {name!r} has no record; known: {', '.join(sorted(known))}. Give one with --models"
             )
-        check(BACKENDS, known[name].backend, f"the backend of model {name}")
+        if not choice.dry_run:
+            check(BACKENDS, known[name].backend, f"the backend of model {name}")
         if not set(name) <= SAFE | {"."}:
             raise ConfigError(f"model {name!r}: a name of letters, digits, '.', '_', '-' and '+', since it names files")
     prices = load_prices(choice.prices)

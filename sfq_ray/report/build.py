@@ -32,12 +32,12 @@ DETAILS_PER_FILE = 50
 SHELL = ("index.html", "report.css", "report.js")
 
 
-def write_report(out: Path) -> Path:
-    """Writes out/report/ from out/papers, out/figures and out/scores (which may be absent) and returns its path.
+def write_report(out: Path, scores_in: Path | None = None) -> Path:
+    """Writes out/report/ from out/papers, out/figures and the scores/ of `scores_in`, else of `out`; returns its path.
 
     A former report is replaced only when the new one is complete. Raises FatalError when the tables cannot be read.
     """
-    tables = read_tables(out)
+    tables = read_tables(out, scores_in)
     partial, target = out / ".report.partial", out / "report"
     shutil.rmtree(partial, ignore_errors=True)  # of a run that was interrupted
     try:

@@ -41,8 +41,8 @@ class Tables:
     """Table -> rows left out because their key had already been read."""
 
 
-def read_tables(out: Path) -> Tables:
-    """papers/, figures/ and scores/ of `out`. Memory is that of their text, never of their images.
+def read_tables(out: Path, scores_in: Path | None = None) -> Tables:
+    """papers/, figures/ and scores/ of `out`, or scores/ of another directory. Memory is that of their text.
 
     Raises FatalError when `out` holds neither papers nor figures, or when a file cannot be read.
     """
@@ -51,7 +51,7 @@ def read_tables(out: Path) -> Tables:
     text_columns = [name for name in TABLES["figures"].names if name not in NOT_IN_TEXT]
     papers, papers_repeated = _unique(stream(out, "papers"), ("paper_id",))
     figures, figures_repeated = _unique(stream(out, "figures", text_columns), ("figure_id",))
-    scores, scores_repeated = _unique(stream(out, "scores"), ("run_id", "figure_id"))
+    scores, scores_repeated = _unique(stream(scores_in or out, "scores"), ("run_id", "figure_id"))
     by_run: dict[str, dict[str, Row]] = {}
     for (run_id, figure_id), row in sorted(scores.items()):
         by_run.setdefault(run_id, {})[figure_id] = row
