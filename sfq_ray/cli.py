@@ -144,6 +144,21 @@ def report(out: OutArgument) -> None:
         typer.echo(f"report: {pipelines.report(out)}")
 
 
+@app.command("import")
+def import_(
+    dataset: Annotated[
+        Path, typer.Argument(metavar="DATASET", help="Folder of a released dataset, or a file of rows.")
+    ],
+    out: Out,
+) -> None:
+    """Read a dataset with human ratings, or own annotations (JSONL, CSV): figures/ and ratings/."""
+    with _clear_errors():
+        from sfq_ray.evaluate.importing import import_ratings, report_lines
+
+        for line in report_lines(import_ratings(dataset, out)):
+            typer.echo(line)
+
+
 @app.command()
 def settings(config: Config = None) -> None:
     """Print all settings as YAML, ready to be edited and given to --config."""
