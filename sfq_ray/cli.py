@@ -25,6 +25,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+gold = typer.Typer(help="Human ratings.", no_args_is_help=True)
+app.add_typer(gold, name="gold")
 
 NATIVE_LOG_BYTES = 4000  # shown of what native code said before an unexpected failure
 
@@ -157,6 +159,23 @@ def import_(
 
         for line in report_lines(import_ratings(dataset, out)):
             typer.echo(line)
+
+
+@gold.command("audit")
+def gold_audit(out: OutArgument) -> None:
+    """Say what speaks against the human ratings in ratings/. Exits with 1 where a check fails."""
+    with _clear_errors():
+        from sfq_ray.evaluate.audit import audit
+        from sfq_ray.evaluate.ratings import read_ratings
+
+        findings = audit(read_ratings(out))
+        for finding in findings:
+            mark = "ok    " if finding.passed else "FAILED"
+            typer.echo(f"{mark} {finding.check:20} {finding.count:8,} in {finding.looked_at:,}")
+            for example in finding.examples:
+                typer.echo(f"         {example}")
+        if not all(finding.passed for finding in findings):
+            raise typer.Exit(1)
 
 
 @app.command()

@@ -18,6 +18,7 @@ from typing import Any
 
 from sfq_ray.errors import FatalError
 from sfq_ray.rubric import LONG_NAMES
+from sfq_ray.store import Store
 
 FIGURE_ID = re.compile(r"(?P<paper>.+)__fig(?P<index>\d+)")
 COUNTER = re.compile(r"^\d{4}_(?=.)")  # "0001_2020.acl-main.1"
@@ -75,6 +76,14 @@ def rating_row(record: Mapping[str, Any], key: Key, line: int, issues: Counter[s
         row[f"{code}_reason"] = text(_first(record, f"{code}_reason", f"{long}_reason"))
     issues.update(f"unknown key in annotations: {name}" for name in record if name not in KNOWN_KEYS)
     return row
+
+
+def read_ratings(out: Path) -> list[dict[str, Any]]:
+    """All rows of ratings/. Raises FatalError where there are none."""
+    rows = list(Store(out).rows("ratings"))
+    if not rows:
+        raise FatalError(f"{out}: no ratings/ here; run `sfq import DATASET --out {out}` first")
+    return rows
 
 
 def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
