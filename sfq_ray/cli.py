@@ -157,25 +157,36 @@ def import_(
     with _clear_errors():
         from sfq_ray.evaluate.importing import import_ratings, report_lines
 
-        for line in report_lines(import_ratings(dataset, out)):
-            typer.echo(line)
+        typer.echo("\n".join(report_lines(import_ratings(dataset, out))))
 
 
 @gold.command("audit")
 def gold_audit(out: OutArgument) -> None:
     """Say what speaks against the human ratings in ratings/. Exits with 1 where a check fails."""
     with _clear_errors():
-        from sfq_ray.evaluate.audit import audit
+        from sfq_ray.evaluate.audit import audit, audit_lines
         from sfq_ray.evaluate.ratings import read_ratings
 
         findings = audit(read_ratings(out))
-        for finding in findings:
-            mark = "ok    " if finding.passed else "FAILED"
-            typer.echo(f"{mark} {finding.check:20} {finding.count:8,} in {finding.looked_at:,}")
-            for example in finding.examples:
-                typer.echo(f"         {example}")
+        typer.echo("\n".join(audit_lines(findings)))
         if not all(finding.passed for finding in findings):
             raise typer.Exit(1)
+
+
+@app.command("split")
+def split_(
+    out: OutArgument,
+    n: Annotated[int, typer.Option("--n", min=1, help="Figures in the split.")] = 1200,
+    quotas: Annotated[
+        str | None, typer.Option("--quotas", help="By venue, as ACL=300,ICML=900. Default: shares.")
+    ] = None,
+) -> None:
+    """Choose a fixed test split of rated figures, whole papers only: splits/eval<n>.jsonl."""
+    with _clear_errors():
+        from sfq_ray.evaluate.splits import balance_lines, parse_quotas, write_split
+
+        path, balance = write_split(out, n, parse_quotas(quotas))
+        typer.echo("\n".join([*balance_lines(balance), f"split: {path}"]))
 
 
 @app.command()

@@ -7,7 +7,7 @@ they are more than its allowed share of the rows (or rationales) it looked at. I
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -45,6 +45,14 @@ def audit(ratings: Iterable[Row]) -> list[Finding]:
     ]
     findings = [_finding(name, find(rationales), len(rationales), share) for name, find, share in OF_RATIONALES]
     return findings + [_finding(name, find(rows), len(rows), share) for name, find, share in OF_ROWS]
+
+
+def audit_lines(findings: Iterable[Finding]) -> Iterator[str]:
+    """The findings as lines of text, each with its examples below."""
+    for finding in findings:
+        mark = "ok    " if finding.passed else "FAILED"
+        yield f"{mark} {finding.check:20} {finding.count:8,} in {finding.looked_at:,}"
+        yield from (f"         {example}" for example in finding.examples)
 
 
 def _finding(check: str, found: list[str], looked_at: int, allowed: float) -> Finding:
