@@ -25,7 +25,8 @@ from sfq_ray.tables import FEATURE_FIELDS
 
 CAPTION_LABEL = re.compile(
     r"\s*(?P<mark>[*_]{0,3})(?P<word>(?:supplementary\s+)?fig(?:ure|\.)?)\s*"
-    r"(?P<label>(?:[A-Z]{1,2}[.\-]?)?\d{1,3}(?:[.\-]\d{1,3})*)\s?(?:(?P<end>[.:|])(?P=mark)|(?P=mark)\s?(?P<late>[.:|]))\s*",
+    r"(?P<label>(?:[A-Z]{1,2}[.\-]?)?\d{1,3}(?:[.\-]\d{1,3})*)\s?"
+    r"(?:(?P<end>[.:|])(?P=mark)|(?P=mark)\s?(?P<late>[.:|]))\s*",
     re.IGNORECASE,
 )
 FEATURES = {name: kind for name, kind, _ in FEATURE_FIELDS if not pa.types.is_list(kind)}
