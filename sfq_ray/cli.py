@@ -25,6 +25,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+gold = typer.Typer(help="Human ratings.", no_args_is_help=True)
+app.add_typer(gold, name="gold")
 
 SHOWN_FAILURES = 10
 NATIVE_LOG_BYTES = 4000  # shown of what native code said before an unexpected failure
@@ -149,6 +151,49 @@ def report(
         from sfq_ray import pipelines
 
         typer.echo(f"report: {pipelines.report(out, scores)}")
+
+
+@app.command("import")
+def import_(
+    dataset: Annotated[
+        Path, typer.Argument(metavar="DATASET", help="Folder of a released dataset, or a file of rows.")
+    ],
+    out: Out,
+) -> None:
+    """Read a dataset with human ratings, or own annotations (JSONL, CSV): figures/ and ratings/."""
+    with _clear_errors():
+        from sfq_ray.evaluate.importing import import_ratings, report_lines
+
+        typer.echo("\n".join(report_lines(import_ratings(dataset, out))))
+
+
+@gold.command("audit")
+def gold_audit(out: OutArgument) -> None:
+    """Say what speaks against the human ratings in ratings/. Exits with 1 where a check fails."""
+    with _clear_errors():
+        from sfq_ray.evaluate.audit import audit, audit_lines
+        from sfq_ray.evaluate.ratings import read_ratings
+
+        findings = audit(read_ratings(out))
+        typer.echo("\n".join(audit_lines(findings)))
+        if not all(finding.passed for finding in findings):
+            raise typer.Exit(1)
+
+
+@app.command("split")
+def split_(
+    out: OutArgument,
+    n: Annotated[int, typer.Option("--n", min=1, help="Figures in the split.")] = 1200,
+    quotas: Annotated[
+        str | None, typer.Option("--quotas", help="By venue, as ACL=300,ICML=900. Default: shares.")
+    ] = None,
+) -> None:
+    """Choose a fixed test split of rated figures, whole papers only: splits/eval<n>.jsonl."""
+    with _clear_errors():
+        from sfq_ray.evaluate.splits import balance_lines, parse_quotas, write_split
+
+        path, balance = write_split(out, n, parse_quotas(quotas))
+        typer.echo("\n".join([*balance_lines(balance), f"split: {path}"]))
 
 
 @app.command()

@@ -5,9 +5,10 @@ papers/   one row per input file                     (written by extract)
 figures/  one row per figure found, kept or dropped  (written by extract)
 calls/    one row per model call: the ledger         (written by judge)
 scores/   one row per (run, figure)                  (written by judge)
+ratings/  one row per (rater, figure), as given      (written by import)
 
 Two kinds of "not kept" are never mixed: `dropped` is the decision of a named rule, `error` is a failure.
-No column holds a time or a host, so equal inputs give equal bytes.
+No column holds a time or a host of the job's own, so equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ CONTEXT = pa.struct(
         pa.field("panels", pa.list_(pa.string())),  # panels named with the reference: "a", "b"
         pa.field("cue", pa.string()),  # pointer, descriptive or comparative
         pa.field("weight", pa.float32()),  # 0..1, higher is better evidence
-        pa.field("evidence", pa.string()),  # text, link or both
+        pa.field("evidence", pa.string()),  # text, link or both; imported: bound by whoever made the dataset
     ]
 )
 
@@ -247,8 +248,26 @@ SCORES = pa.schema(
     metadata={b"table": b"scores"},
 )
 
+RATINGS = pa.schema(
+    [
+        _key("figure_id", "Key into figures/."),
+        _key("paper_id", "Paper of the figure, without a leading counter."),
+        _field("fig_index", pa.int32(), "As in figures/.", nullable=False),
+        _field("rater", pa.string(), "Who rated, as given; null where it is not said."),
+        _key("source", "human or other."),
+        *[_field(d, pa.float64(), "As given, usually 1..10; null when gated off or not rated.") for d in DIMENSIONS],
+        _field("overall", pa.float64(), "As given, never recomputed; null where it is not given."),
+        *[_field(f"{d}_reason", pa.string(), "Rationale as given, else null.") for d in DIMENSIONS],
+        _field("summary", pa.string(), "Rater's summary."),
+        _field("suggestion", pa.string(), "Rater's suggestion."),
+        _field("annotated_at", pa.timestamp("us"), "Time that the source states, UTC where it has an offset."),
+        _field("row", pa.int64(), "1-based line in the file it came from.", nullable=False),
+    ],
+    metadata={b"table": b"ratings"},
+)
+
 TABLES: dict[str, pa.Schema] = {
-    "layouts": LAYOUTS, "papers": PAPERS, "figures": FIGURES, "calls": CALLS, "scores": SCORES,
+    "layouts": LAYOUTS, "papers": PAPERS, "figures": FIGURES, "calls": CALLS, "scores": SCORES, "ratings": RATINGS,
 }  # fmt: skip
 
 

@@ -22,7 +22,9 @@ def test_without_arguments_it_says_how_to_start():
     assert "sfq run PDFS --out DIR" in " ".join(result.output.split())
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["extract"], ["judge"], ["report"], ["settings"]])
+@pytest.mark.parametrize(
+    "command", [[], ["run"], ["extract"], ["judge"], ["report"], ["settings"], ["import"], ["gold", "audit"], ["split"]]
+)
 def test_help_everywhere(command):
     result = run(*command, "--help")
     assert result.exit_code == 0
@@ -37,6 +39,10 @@ def test_help_everywhere(command):
         (["run", "empty", "--out", "o"], "no PDF found"),
         (["judge", "empty"], "run `sfq extract"),
         (["report", "empty"], "run `sfq extract"),
+        (["import", "empty", "--out", "o"], "figures.jsonl"),
+        (["import", "nowhere.csv", "--out", "o"], "nowhere.csv: cannot be read"),
+        (["gold", "audit", "empty"], "run `sfq import"),
+        (["split", "empty"], "run `sfq import"),
         (["run", "a.pdf", "--out", "a.pdf"], "another --out"),
         (["run", "a.pdf", "--out", "o", "--config", "missing.yaml"], "missing.yaml: cannot be read"),
         (["run", "a.pdf", "--out", "o", "--config", "wrong.yaml"], "extract.dp: Extra inputs are not permitted"),
