@@ -20,7 +20,7 @@ from sfq_ray.errors import FatalError
 from sfq_ray.judge.budget import Budget
 from sfq_ray.judge.limits import Account
 
-MAX_WAITING = 10_000  # calls that wait at the gates at once
+MAX_WAITING = 1_000_000  # calls that wait at the gates at once; were it reached, none that gives back got through
 IDLE_LIMIT_S = 6 * 3600  # Ray ends a job that yields nothing for half an hour; a part full of slow papers may
 
 
@@ -137,14 +137,12 @@ class _Shared:
         self.accounts = {name: Account(**limit) for name, limit in limits.items()}
         self.budget = None if max_usd is None else Budget(max_usd, spent_usd)
 
-    @ray.method(concurrency_group="waiting")
     async def acquire(self, account: str, tokens: int) -> int:
         return await self.accounts[account].acquire(tokens)
 
     async def release(self, account: str, lease: int, outcome: str, retry_after_s: float | None) -> None:
         await self.accounts[account].release(lease, outcome, retry_after_s)
 
-    @ray.method(concurrency_group="waiting")
     async def reserve(self, usd: float) -> str | None:
         """What is wrong, since an exception would come back wrapped."""
         assert self.budget is not None
@@ -193,9 +191,7 @@ def shared(
     limits: Mapping[str, Mapping[str, Any]], max_usd: float | None, spent_usd: float
 ) -> tuple[dict[str, SharedGate], SharedPurse | None]:
     """Gates by account and the purse; both live as long as the handles to them do."""
-    # those that give back have a group of their own: they must get through however many wait
-    kind = ray.remote(num_cpus=0, concurrency_groups={"waiting": MAX_WAITING})(_Shared)
-    actor = kind.remote(limits, max_usd, spent_usd)
+    actor = ray.remote(_Shared).options(num_cpus=0, max_concurrency=MAX_WAITING).remote(limits, max_usd, spent_usd)
     gates = {name: SharedGate(actor, name) for name in limits}
     return gates, None if max_usd is None else SharedPurse(actor)
 
