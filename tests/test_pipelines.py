@@ -85,7 +85,7 @@ def test_every_input_is_one_row_with_its_reason(reference):
 def test_the_log_is_quiet(reference):
     _, result = reference
     lines = [line for line in result.stderr.splitlines() if line.strip()]
-    assert all(line.startswith(("extract: ", "judge: ")) for line in lines), result.stderr
+    assert all(line.startswith(("extract: ", "judge: ", "failed: ")) for line in lines), result.stderr
 
 
 def test_tables_open_with_duckdb_and_pandas(reference):
@@ -143,9 +143,13 @@ def test_another_configuration_is_refused_by_name(reference, pdfs):
     assert result.returncode == 1
     assert "settings.features.ocr: 'rapidocr' -> 'none'" in result.stderr
     assert "another --out" in result.stderr
-    result = sfq("judge", out, "--protocols", "direct", check=False)
+    config = pdfs.parent / "other.yaml"
+    config.write_text("judge: {max_snippets: 1}")
+    result = sfq("judge", out, "--config", config, check=False)
     assert result.returncode == 1
-    assert "settings.judge.protocols" in result.stderr
+    assert "runs.rules-direct.settings.judge.max_snippets: 2 -> 1" in result.stderr
+    assert digests(out) == before
+    sfq("judge", out, "--protocols", "direct")  # some of the runs are no other configuration
     assert digests(out) == before
 
 
