@@ -91,3 +91,16 @@ def test_the_manifest_comes_back(store):
     assert store.manifest() is None
     store.write_manifest({"format": 1, "ä": [1, None]})
     assert store.manifest() == {"format": 1, "ä": [1, None]}
+
+
+def test_a_second_job_in_the_same_directory_is_refused(tmp_path):
+    store = Store(tmp_path / "out")
+    store.prepare()
+    with (
+        store.locked(),
+        pytest.raises(FatalError, match="another job is at work here"),
+        Store(tmp_path / "out").locked(),
+    ):
+        pass
+    with store.locked():
+        pass

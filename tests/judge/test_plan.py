@@ -1,0 +1,61 @@
+"""What a judging job will do, and what is refused before it begins."""
+
+import pytest
+import yaml
+
+from sfq_ray.config import ConfigError, Judge
+from sfq_ray.judge.plan import Choice, account_of, limits_of, make_plan
+
+RECORD = {"backend": "openai", "model": "m", "key_env": "A_KEY", "dialect": "prompt_only", "source": "user"}
+
+
+def choice(tmp_path, model="mine", record=None, **more):
+    (tmp_path / "models.yaml").write_text(yaml.safe_dump({model: RECORD | (record or {})}))
+    (tmp_path / "matrix.yaml").write_text(yaml.safe_dump({"runs": [{"id": "R", "protocol": "agent", "model": model}]}))
+    return Choice(matrix=tmp_path / "matrix.yaml", models=tmp_path / "models.yaml", **more)
+
+
+def test_without_a_matrix_there_is_one_run_for_each_protocol():
+    plan = make_plan(Judge(), Choice())
+    assert [run.id for run in plan.runs] == ["rules-direct", "rules-sidecar", "rules-agent"]
+    assert plan.accounts() == {}
+
+
+def test_a_backend_that_is_not_there_is_refused_except_for_a_dry_run(tmp_path):
+    with pytest.raises(ConfigError, match="the backend of model mine: 'vllm' is unknown"):
+        make_plan(Judge(), choice(tmp_path, record={"backend": "vllm"}))
+    assert make_plan(Judge(), choice(tmp_path, record={"backend": "vllm"}, dry_run=True)).runs[0].id == "R"
+
+
+@pytest.mark.parametrize("name", ["org/model", "a model"])
+def test_a_model_whose_name_cannot_name_a_file_is_refused(tmp_path, name):
+    with pytest.raises(ConfigError, match="since it names files"):
+        make_plan(Judge(), choice(tmp_path, model=name))
+
+
+def test_a_model_without_a_record_is_named(tmp_path):
+    (tmp_path / "matrix.yaml").write_text(
+        yaml.safe_dump({"runs": [{"id": "R", "protocol": "direct", "model": "none"}]})
+    )
+    with pytest.raises(ConfigError, match="model 'none' has no record"):
+        make_plan(Judge(), Choice(matrix=tmp_path / "matrix.yaml"))
+
+
+def test_a_budget_needs_prices(tmp_path):
+    with pytest.raises(ConfigError, match="no USD price is known for mine"):
+        make_plan(Judge(), choice(tmp_path, max_usd=1.0))
+
+
+def test_models_of_one_key_share_its_tightest_limit(tmp_path):
+    plan = make_plan(Judge(), choice(tmp_path, record={"requests_per_minute": 60.0}))
+    model = plan.models["mine"]
+    other = model.model_copy(update={"name": "other", "requests_per_minute": 30.0, "tokens_per_minute": 9.0})
+    assert account_of(model) == account_of(other)
+    assert limits_of([model, other]) == {"requests_per_minute": 30.0, "tokens_per_minute": 9.0}
+
+
+def test_the_lineage_of_a_run_says_what_determines_its_replies(tmp_path):
+    lineage = make_plan(Judge(max_snippets=1), choice(tmp_path)).lineage(Judge(max_snippets=1))["R"]
+    assert lineage["settings"]["judge"]["max_snippets"] == 1
+    assert lineage["vision"]["dialect"] == "prompt_only"
+    assert set(lineage["prompts"]) == {"direct", "sidecar", "vision", "language", "fusion"}
