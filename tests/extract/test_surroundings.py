@@ -125,3 +125,31 @@ def test_text_that_flows_around_a_figure_may_begin_with_a_bold_title(make_pdf):
         sheet.column(72, 260, 468, 400)
 
     check_box(make_pdf(draw), (291, 83, 531, 194))
+
+
+def test_a_figure_in_the_margin_of_the_text(make_pdf):
+    """Books set narrow figures beside the text, with their captions under them."""
+
+    def draw(sheet):
+        sheet.column(72, 72, 300, 600)
+        sheet.plot(395, 200, 165, 120)
+        for row, text in enumerate(("Figure 1: A plot in the", "margin of the page.")):
+            sheet.text(395, 336 + 11 * row, text, 9)
+
+    check_box(make_pdf(draw, lambda sheet: sheet.column(72, 72, 300, 600)), (396, 199, 561, 320))
+
+
+def test_supplementary_figures_have_a_sequence_of_their_own(make_pdf):
+    def page(label):
+        def draw(sheet):
+            sheet.column(72, 72, 468, 130)
+            sheet.plot(180, 230, 240, 130, bend=0.4 + len(label) / 20)
+            sheet.text(150, 384, f"{label}: A plot of the method.")
+            sheet.column(72, 420, 468, 250)
+
+        return draw
+
+    labels = ("Figure 1", "Figure 2", "Supplementary Figure 1", "Supplementary Figure 2")
+    rows = found(make_pdf(*map(page, labels)))
+    assert len(rows) == 4
+    assert not any("S2:index" in row["flags"] for row in rows)

@@ -162,3 +162,46 @@ def test_records_hold_the_reply_as_it_came(tmp_path):
     (row,) = pq.read_table(tmp_path / f"{PART}.parquet").to_pylist()
     assert (row["text"], row["finish_reason"], row["usage"], row["latency_s"]) == (text, "weird", None, 0.25)
     assert json.loads(row["text"]) == {"odd": "spacing"}
+
+
+def test_a_reply_with_a_lone_surrogate_is_kept_in_a_form_that_files_hold(tmp_path):
+    backend = Scripted(lambda request: Reply('{"reason": "\ud835"}', "stop"))
+    ledger = Ledger(tmp_path, PART)
+    ask_all(ledger, backend, requests(backend, 1))
+    ledger.close()
+    assert pq.read_table(tmp_path / f"{PART}.parquet")["text"].to_pylist() == ['{"reason": "?"}'] * 2
+
+
+def test_an_equal_request_while_the_reply_is_written_down_is_no_second_call(tmp_path):
+    backend = Scripted()
+    call = requests(backend, 1)[0]
+    ledger = Ledger(tmp_path, PART)
+
+    async def run():
+        first = asyncio.ensure_future(ledger.ask(backend, call))
+        while not backend.requests:
+            await asyncio.sleep(0)
+        others = []
+        while not first.done():
+            others.append(asyncio.ensure_future(ledger.ask(backend, call)))
+            await asyncio.sleep(0)
+        await asyncio.gather(first, *others)
+
+    asyncio.run(run())
+    assert len(backend.requests) == 1
+
+
+def test_intents_without_an_outcome_are_counted(tmp_path):
+    async def never(request):
+        await asyncio.sleep(60)
+
+    backend = Scripted()
+    backend.complete = never
+
+    async def run():
+        asking = asyncio.ensure_future(Ledger(tmp_path, PART).ask(backend, requests(backend, 1)[0]))
+        await asyncio.sleep(0.05)
+        asking.cancel()
+
+    asyncio.run(run())
+    assert Ledger(tmp_path, PART).interrupted == 1
