@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sfq_ray.extract.captions import Caption
 from sfq_ray.extract.layouts.canvas import Canvas
 from sfq_ray.extract.style import Style
@@ -32,7 +34,8 @@ def caption_zones(canvas: Canvas, caption: Caption, style: Style, obstacles: Seq
         cut = [_split(canvas, box, caption.bbox, neighbour) for neighbour in neighbours]
         x0 = max((x for x in cut if x < caption.bbox.x0 + 2), default=left)
         x1 = min((x for x in cut if x > caption.bbox.x1 - 2), default=right)
-        box = _into_margins(canvas, _vertical(canvas, caption, others, max(left, x0), min(right, x1), side), style)
+        box = _vertical(canvas, caption, others, max(left, x0), min(right, x1), side)
+        box = _into_margins(canvas, caption, box, style)
         if box.height >= MIN_ZONE:
             zones.append(Zone(side, box, caption))
     zones.extend(_beside(canvas, caption, obstacles))
@@ -90,11 +93,13 @@ def _width(canvas: Canvas, caption: Caption, style: Style) -> tuple[float, float
     return left, right
 
 
-def _into_margins(canvas: Canvas, zone: Box, style: Style) -> Box:
-    """Wider up to the edge of the page where an object with its middle in the text reaches past the zone."""
+def _into_margins(canvas: Canvas, caption: Caption, zone: Box, style: Style) -> Box:
+    """Wider up to the edge of the page where an object amid the text, or over the caption, reaches past the zone."""
     x0, y0, x1, y1 = canvas.page.objects.boxes.T  # not the ink, which joins the figure with what touches it
     middle = (x0 + x1) / 2
-    there = (y0 >= zone.y0 - 1) & (y1 <= zone.y1 + 1) & (middle > style.text_left) & (middle < style.text_right)
+    amid = (middle > style.text_left) & (middle < style.text_right)
+    over = np.minimum(x1, caption.bbox.x1) - np.maximum(x0, caption.bbox.x0) > 0.5 * caption.bbox.width
+    there = (y0 >= zone.y0 - 1) & (y1 <= zone.y1 + 1) & (amid | over)
     left = zone.x0 < style.text_left and bool((there & (x0 < zone.x0) & (x1 > zone.x0)).any())
     right = zone.x1 > style.text_right and bool((there & (x0 < zone.x1) & (x1 > zone.x1)).any())
     return Box(canvas.page.box.x0 if left else zone.x0, zone.y0, canvas.page.box.x1 if right else zone.x1, zone.y1)
