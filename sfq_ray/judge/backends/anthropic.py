@@ -11,11 +11,10 @@ from typing import Any
 
 from sfq_ray.config import Judge
 from sfq_ray.judge.backends import Reply, Usage
-from sfq_ray.judge.backends.provider import decoding, failure, image_of, key_of, sdk
+from sfq_ray.judge.backends.provider import classed, decoding, failure, image_of, key_of, sdk
 from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.dialects import compile_schema
-from sfq_ray.judge.errors import CallError
 
 
 class AnthropicBackend:
@@ -38,7 +37,7 @@ class AnthropicBackend:
             data = base64.b64encode(sent.data).decode("ascii")
             content.append({"type": "image", "source": {"type": "base64", "media_type": sent.media_type, "data": data}})
         begin = time.monotonic()
-        try:
+        with classed(self.sdk, self.record):
             message = await self.client.messages.create(
                 model=self.model,
                 # the rubric is the same in every request: it is read from the provider's cache after the first
@@ -46,14 +45,6 @@ class AnthropicBackend:
                 messages=[{"role": "user", "content": content}],
                 **self._options(request.stage),
             )
-        except self.sdk.APIStatusError as error:
-            raise failure(error.status_code, error.message, error.response.headers, self.record) from None
-        except self.sdk.APITimeoutError:
-            raise CallError("timeout", "no reply in time") from None
-        except self.sdk.APIError as error:
-            raise failure(None, f"{type(error).__name__}: {error}", {}, self.record) from None
-        except ValueError as error:  # a body that is no JSON
-            raise failure(None, f"the answer is no JSON: {error}", {}, self.record) from None
         latency_s = time.monotonic() - begin
         if not isinstance(getattr(message, "content", None), list):
             raise failure(None, "the answer has no content", {}, self.record)

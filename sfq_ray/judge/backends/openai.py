@@ -10,11 +10,10 @@ from typing import Any
 
 from sfq_ray.config import Judge
 from sfq_ray.judge.backends import Reply, Usage
-from sfq_ray.judge.backends.provider import data_url, decoding, failure, image_of, key_of, sdk
+from sfq_ray.judge.backends.provider import classed, data_url, decoding, failure, image_of, key_of, sdk
 from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.dialects import compile_schema
-from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.expected import Token, expected_scores
 
 TOP_LOGPROBS = 20  # the most that is given
@@ -39,7 +38,7 @@ class OpenAIBackend:
         if sent is not None:
             content.append({"type": "image_url", "image_url": {"url": data_url(sent)}})
         begin = time.monotonic()
-        try:
+        with classed(self.sdk, self.record):
             answer = await self.client.chat.completions.with_raw_response.create(
                 model=self.model,
                 messages=[
@@ -49,14 +48,6 @@ class OpenAIBackend:
                 **self._options(request.stage),
             )
             completion = answer.parse()
-        except self.sdk.APIStatusError as error:
-            raise failure(error.status_code, error.message, error.response.headers, self.record) from None
-        except self.sdk.APITimeoutError:
-            raise CallError("timeout", "no reply in time") from None
-        except self.sdk.APIError as error:
-            raise failure(None, f"{type(error).__name__}: {error}", {}, self.record) from None
-        except ValueError as error:  # a body that is no JSON
-            raise failure(None, f"the answer is no JSON: {error}", {}, self.record) from None
         return self._reply(completion, sent, time.monotonic() - begin)
 
     def _options(self, stage: str) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from importlib import import_module
@@ -84,6 +85,21 @@ def failure(status: int | None, text: str, headers: Mapping[str, str], model: Mo
     if status is None or status >= 500 or status in (409, 424, 499):
         return CallError("unavailable", said, wait)
     return CallError("image_rejected" if IMAGE_WORDS.search(text) else "bad_request", said)
+
+
+@contextmanager
+def classed(sdk: ModuleType, model: Model) -> Iterator[None]:
+    """Errors of the SDKs of OpenAI and Anthropic, which are made alike, as CallError."""
+    try:
+        yield
+    except sdk.APIStatusError as error:
+        raise failure(error.status_code, error.message, error.response.headers, model) from None
+    except sdk.APITimeoutError:
+        raise CallError("timeout", "no reply in time") from None
+    except sdk.APIError as error:
+        raise failure(None, f"{type(error).__name__}: {error}", {}, model) from None
+    except ValueError as error:  # a body that is no JSON
+        raise failure(None, f"the answer is no JSON: {error}", {}, model) from None
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
