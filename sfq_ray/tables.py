@@ -146,6 +146,11 @@ FIGURES = pa.schema(
         _field("page", pa.int32(), "0-based page of the figure."),
         _field("bbox", BOX, "Figure region without its caption, pt."),
         _field("panels", pa.list_(BOX), "Boxes of the sub-panels, pt; empty for a single one."),
+        _field(
+            "panel_labels",
+            pa.list_(pa.string()),
+            "Their printed letters, in the same order; null where none is visible.",
+        ),
         _field("image", pa.binary(), "PNG of the region; null when it was not rendered."),
         _field("width", pa.int32(), "px of the image."),
         _field("height", pa.int32(), "px of the image."),

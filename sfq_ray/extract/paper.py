@@ -23,6 +23,7 @@ from sfq_ray.extract.document import Page, open_pdf, read_pages
 from sfq_ray.extract.layouts import EMBEDDED, NOTHING_SEEN, Block, PageRegions, SeenPages
 from sfq_ray.extract.layouts.canvas import BACKGROUND_SHARE
 from sfq_ray.extract.layouts.pymupdf import find_blocks
+from sfq_ray.extract.panels import panel_labels
 from sfq_ray.extract.rows import page_rows
 from sfq_ray.extract.sheets import Sheets
 from sfq_ray.extract.style import Style, document_style
@@ -170,7 +171,9 @@ def _row(sheets: Sheets, pages: Sequence[Page], find: _Find, settings: Extract) 
         }  # fmt: skip
     if find.block is None:
         return row | _dropped("find", "unmatched_caption", "the caption has no graphics or set-off text next to it")
-    row |= {"bbox": list(find.block.bbox), "panels": [list(p) for p in find.block.panels]}
+    panels = find.block.panels
+    labels = panel_labels(panels, pages[find.page].lines)
+    row |= {"bbox": list(find.block.bbox), "panels": [list(p) for p in panels], "panel_labels": labels}
     if find.caption is None:
         return row | _dropped("find", "uncaptioned_graphic", "a large graphic without a figure caption")
     row["caption_score"] = find.block.score

@@ -19,6 +19,7 @@ def test_panels_with_captions_of_their_own_are_one_figure(make_pdf):
 
     row = check(make_pdf(draw), {"1": (0, (72, 229, 540, 367))})["1"]
     assert len(row["panels"]) == 3
+    assert row["panel_labels"] == ["a", "b", "c"]
     for place, panel in enumerate(row["panels"]):
         assert Box(*panel).iou(Box(92 + 158 * place, 230, 222 + 158 * place, 335)) > 0.8
 
@@ -36,6 +37,7 @@ def test_panels_two_by_two_with_captions_over_two_rows(make_pdf):
 
     row = check(make_pdf(draw), {"1": (0, (80, 159, 520, 456))})["1"]
     assert len(row["panels"]) == 4
+    assert row["panel_labels"] == ["a", "b", "c", "d"]
 
 
 def tight(sheet, above, gap=12.0):
