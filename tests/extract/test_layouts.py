@@ -2,6 +2,8 @@
 
 import importlib.util
 import os
+import sys
+import types
 from pathlib import Path
 
 import layout_fakes
@@ -185,3 +187,19 @@ def test_marker_answers_for_every_page(store):
     assert {f["label"] for f in figures if f["label"]} == set(LABELS)
     detector = load_detector("marker", settings.extract.detector)
     assert detector.detect([np.full((400, 300, 3), 255, np.uint8)] * 2) is not None
+
+
+def test_another_surya_than_the_one_relied_on_is_told(monkeypatch):
+    def old_loader(path):
+        """As in a version that takes neither a device nor a number of threads."""
+
+    for name, members in {
+        "surya": {}, "surya.common": {},
+        "surya.common.rfdetr_torch": {"load_detector": old_loader, "resolve_model_dir": lambda name: name},
+        "surya.fast_layout": {"build_layout_result": lambda page, boxes, features: None},
+    }.items():  # fmt: skip
+        module = types.ModuleType(name)
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+    with pytest.raises(FatalError, match=r"old_loader\(path\) is not as in 0\.22"):
+        load_detector("marker", Layout())
