@@ -18,6 +18,7 @@ import typer
 
 from sfq_ray.config import ConfigError, Settings, load
 from sfq_ray.errors import FatalError
+from sfq_ray.places import Place, place
 
 app = typer.Typer(
     help="Research-paper PDFs in, scored scientific figures out. Start with: sfq run PDFS --out DIR",
@@ -38,7 +39,13 @@ Paths = Annotated[
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Output directory. The same command continues in it.")]
+OutPlace = Annotated[
+    Any, typer.Option("--out", "-o", parser=place, metavar="PLACE", help="Directory or s3://..., to continue in.")
+]
 OutArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Output directory of an earlier job.")]
+PlaceArgument = Annotated[
+    Any, typer.Argument(parser=place, metavar="DIR", help="Output directory of an earlier job, or s3://...")
+]
 Config = Annotated[Path | None, typer.Option("--config", help="YAML file with settings; `sfq settings` prints all.")]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Worker processes. Default: all CPUs of the machine or cluster.")
@@ -68,7 +75,7 @@ def run(
 
 
 @app.command()
-def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = None, ocr: Ocr = None) -> None:
+def extract(pdfs: Paths, out: OutPlace, config: Config = None, workers: Workers = None, ocr: Ocr = None) -> None:
     """Find figures, captions and citing paragraphs in PDFs: papers/ and figures/."""
     with _clear_errors():
         from sfq_ray import pipelines
@@ -81,9 +88,11 @@ def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = Non
 
 @app.command()
 def judge(
-    figures: OutArgument, config: Config = None, workers: Workers = None, backend: Backend = None,
+    figures: PlaceArgument, config: Config = None, workers: Workers = None, backend: Backend = None,
     protocols: Protocols = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="For calls/ and scores/. Default: DIR.")] = None,
+    out: Annotated[
+        Any, typer.Option("--out", "-o", parser=place, metavar="PLACE", help="For calls/ and scores/. Default: DIR.")
+    ] = None,
     matrix: Annotated[Path | None, typer.Option("--matrix", help="YAML file of runs, as jobs/eval1200.yaml.")] = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Of these, such as D1,S*,F3. Default: all.")] = None,
     models: Annotated[Path | None, typer.Option("--models", help="YAML file of model records, over ours.")] = None,
@@ -143,14 +152,17 @@ def doctor(
 
 @app.command()
 def report(
-    out: OutArgument,
-    scores: Annotated[Path | None, typer.Option("--scores", help="Directory of `sfq judge --out`.")] = None,
+    tables: PlaceArgument,
+    scores: Annotated[
+        Any, typer.Option(parser=place, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder of the report. Default: DIR/report.")] = None,
 ) -> None:
     """Write the report of an output directory: report/index.html."""
     with _clear_errors():
         from sfq_ray import pipelines
 
-        typer.echo(f"report: {pipelines.report(out, scores)}")
+        typer.echo(f"report: {pipelines.report(tables, out, scores)}")
 
 
 @app.command("import")
@@ -255,7 +267,7 @@ def _settings(config: Path | None, **options: str | None) -> Settings:
     return load(config, overrides)
 
 
-def _summary(out: Path, judged: Path | None = None) -> None:
+def _summary(out: Place, judged: Place | None = None) -> None:
     """What the tables hold; `judged`: where calls/ and scores/ are, if not in `out`."""
     from sfq_ray import pipelines
 
@@ -293,7 +305,7 @@ def _estimates(runs: list[Any]) -> None:
     typer.echo(f"to pay: {paid}. Tokens are estimates, thinking is not in them")
 
 
-def _exit_code(out: Path) -> None:
+def _exit_code(out: Place) -> None:
     """1 where every paper has failed: a script must not take that for a success."""
     from sfq_ray import pipelines
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+
+from sfq_ray.places import Place
 
 MAX_DEATHS = 2  # of the process on one row within a job, after which the row has failed
 
@@ -15,7 +16,7 @@ class Deaths:
     (the whole job was killed) do not count.
     """
 
-    def __init__(self, path: Path, job: str) -> None:
+    def __init__(self, path: Place, job: str) -> None:
         self.path = path
         self.job = job
         self.current: str | None = None

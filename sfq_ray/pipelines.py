@@ -29,6 +29,7 @@ from sfq_ray.judge.estimate import Estimate, estimates, spent_usd
 from sfq_ray.judge.plan import Choice, Loader, Plan, limits_of, make_plan
 from sfq_ray.judge.tally import Tally, forget_passing_failures, units
 from sfq_ray.judge.worker import JudgeWorker, score_part
+from sfq_ray.places import Place
 from sfq_ray.progress import Progress
 from sfq_ray.registry import check
 from sfq_ray.report import write_report
@@ -59,17 +60,18 @@ class Totals:
     failed: list[tuple[str, str]]  # papers, with their messages
 
 
-def run(paths: Sequence[str], out: Path, settings: Settings, workers: int | None = None) -> Totals:
-    """The whole chain: extract, judge, report."""
+def run(paths: Sequence[str], out: Place, settings: Settings, workers: int | None = None) -> Totals:
+    """The whole chain: extract, judge, report. Raises FatalError first where the report could not be written."""
+    target = _report_folder(out, None)
     make_plan(settings.judge, DEFAULT)  # what is wrong with it is said before hours of extraction
     with raydata.session(workers):
         extract(paths, out, settings, workers)
         judge(out, settings, workers)
-    report(out)
+    report(out, target)
     return totals(out)
 
 
-def extract(paths: Sequence[str], out: Path, settings: Settings, workers: int | None = None) -> None:
+def extract(paths: Sequence[str], out: Place, settings: Settings, workers: int | None = None) -> None:
     """PDFs -> papers/ and figures/."""
     check(LAYOUTS, settings.extract.layout, "extract.layout")
     check(OCR, settings.features.ocr, "features.ocr")
@@ -96,7 +98,7 @@ def _extract(found: Sequence[given.Input], store: Store, settings: Settings, wor
     done = len(found) - sum(len(unit["inputs"]) for unit in units)
     progress = Progress("extract", "papers", len(found))
     progress.add(done, {"done before": done})
-    build = partial(ExtractWorker, str(store.root), settings, uuid.uuid4().hex)
+    build = partial(ExtractWorker, store.root, settings, uuid.uuid4().hex)
     with raydata.session(workers) as pool:
         for summary in raydata.run_units(units, build, pool):
             progress.add(
@@ -120,7 +122,7 @@ def _see(parts: Sequence[dict[str, Any]], store: Store, settings: Settings, work
     inputs = sum(len(unit["inputs"]) for unit in parts)
     progress = Progress("layout", "papers", inputs)
     progress.add(inputs - sum(len(unit["inputs"]) for unit in units), {})
-    build = partial(LayoutWorker, str(store.root), settings)
+    build = partial(LayoutWorker, store.root, settings)
     with raydata.session(workers) as pool:
         for summary in raydata.run_units(units, build, pool, settings.extract.detector.gpus):
             progress.add(summary["papers"], {"pages seen": summary["pages"], "failed": summary["failed"]})
@@ -128,7 +130,7 @@ def _see(parts: Sequence[dict[str, Any]], store: Store, settings: Settings, work
 
 
 def judge(
-    figures: Path, settings: Settings, workers: int | None = None, out: Path | None = None, choice: Choice = DEFAULT
+    figures: Place, settings: Settings, workers: int | None = None, out: Place | None = None, choice: Choice = DEFAULT
 ) -> None:
     """figures/ -> calls/ and scores/ (in `out`, if that is another directory), for every run of the choice."""
     plan = make_plan(settings.judge, choice)
@@ -147,7 +149,7 @@ def judge(
 
 
 def _judge(
-    figures: Path, parts: Sequence[str], store: Store, plan: Plan, settings: Settings, workers: int | None
+    figures: Place, parts: Sequence[str], store: Store, plan: Plan, settings: Settings, workers: int | None
 ) -> None:
     """What is still to do of the plan's runs."""
     expected = totals(figures).figures["kept"]
@@ -155,7 +157,7 @@ def _judge(
     progress = Progress("judge", "scores", expected * len(plan.runs))
     progress.add(tally.total(), {"done before": tally.total()})
     with raydata.session(workers) as pool:
-        build = partial(JudgeWorker, str(figures), str(store.root), settings, plan.runs, _loader(plan, settings, store),
+        build = partial(JudgeWorker, figures, store.root, settings, plan.runs, _loader(plan, settings, store),
                         uuid.uuid4().hex, plan.choice.offline)  # fmt: skip
         for summary in raydata.run_units(units(store, parts, plan.runs), build, pool):
             counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
@@ -166,20 +168,20 @@ def _judge(
             raise FatalError(f"{store.root}: {run_id}: {expected} scores expected but {count.total()} are there")
 
 
-def estimate(figures: Path, settings: Settings, out: Path | None = None, choice: Choice = DEFAULT) -> list[Estimate]:
+def estimate(figures: Place, settings: Settings, out: Place | None = None, choice: Choice = DEFAULT) -> list[Estimate]:
     """What judging would take, by run: calls, those the ledger already holds, tokens and money. Sends nothing."""
     plan = make_plan(settings.judge, choice)
     return estimates(Store(figures), Store(out or figures), _figure_parts(figures), plan, settings.judge)
 
 
-def _inputs_of(figures: Path) -> str | None:
+def _inputs_of(figures: Place) -> str | None:
     """The fingerprint of the PDFs that the figures come from; null for figures that were imported."""
     manifest = Store(figures).manifest() or {}
     fingerprint = manifest.get("extract", {}).get("inputs", {}).get("fingerprint")
     return fingerprint if isinstance(fingerprint, str) else None
 
 
-def _figure_parts(figures: Path) -> list[str]:
+def _figure_parts(figures: Place) -> list[str]:
     parts = Store(figures).parts("figures")
     if not parts:
         raise FatalError(f"{figures}: no figures/ here; run `sfq extract PDFS --out {figures}` first")
@@ -203,16 +205,28 @@ def _loader(plan: Plan, settings: Settings, store: Store) -> Loader:
     return Loader(plan, settings.judge, gates, purse)
 
 
-def report(out: Path, scores_in: Path | None = None) -> Path:
-    """papers/, figures/ and scores/ (of `scores_in`, if they are elsewhere) -> report/index.html."""
+def report(out: Place, target: Path | None = None, scores_in: Place | None = None) -> Path:
+    """papers/, figures/ and scores/ (of `scores_in`, if they are elsewhere) -> report/, or `target`; its index.html."""
     if not Store(out).parts("papers"):
         raise FatalError(
             f"{out}: no papers/ here; run `sfq extract PDFS --out {out}` first (scores elsewhere: --scores)"
         )
-    return write_report(out, scores_in)
+    return write_report(out, _report_folder(out, target), scores_in) / "index.html"
 
 
-def totals(out: Path) -> Totals:
+def _report_folder(out: Place, target: Path | None) -> Path:
+    """Where the page with its thousands of small files goes, which a browser opens from a local folder."""
+    if target is not None:
+        return target
+    if not isinstance(out, Path):
+        raise FatalError(
+            f"{out}: a report is written to a local folder; run `sfq extract` and `sfq judge` there, "
+            f"then `sfq report {out} --out FOLDER`"
+        )
+    return out / "report"
+
+
+def totals(out: Place) -> Totals:
     """Counts from the tables themselves, without reading images."""
     store = Store(out)
     columns = ["paper_id", "outcome", "message", "pages", "venue", "year", "figures_kept", "figures_uncited"]

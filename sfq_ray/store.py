@@ -6,24 +6,26 @@
     ...
 
 A part is written under a hidden name, synced and renamed, so a reader never sees half a file and a killed job
-leaves no trace but a hidden file, which the next one removes.
+leaves no trace but a hidden file, which the next one removes. In an object store an upload appears when it is complete.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfq_ray.errors import FatalError
+from sfq_ray.places import Place, for_arrow
 from sfq_ray.tables import TABLES
 
 ROW_GROUP = 64  # rows: a figure's image has some 100 KB, so a group has some MB
@@ -32,7 +34,7 @@ ROW_GROUP = 64  # rows: a figure's image has some 100 KB, so a group has some MB
 class Store:
     """Reads and writes the tables of one output directory. Methods raise FatalError where the disk is the problem."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Place) -> None:
         self.root = root
 
     def prepare(self) -> None:
@@ -47,10 +49,10 @@ class Store:
             probe.unlink()
         except OSError as error:
             raise FatalError(
-                f"{self.root}: cannot be written to ({error.strerror}). Choose another --out or free the place."
+                f"{self.root}: cannot be written to ({error.strerror or error}). Choose another --out or free the place"
             ) from error
 
-    def path(self, table: str, part: str) -> Path:
+    def path(self, table: str, part: str) -> Place:
         return self.root / table / f"{part}.parquet"
 
     def has(self, table: str, part: str) -> bool:
@@ -61,7 +63,7 @@ class Store:
         return sorted(path.stem for path in (self.root / table).glob("*.parquet"))
 
     def read(self, table: str, part: str, columns: list[str] | None = None) -> pa.Table:
-        return pq.read_table(self.path(table, part), columns=columns)
+        return read_parquet(self.path(table, part), columns)
 
     def rows(self, table: str, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
         """All rows of a table, part by part."""
@@ -82,7 +84,13 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """For the time of a job. Raises FatalError where another one is at work in the directory."""
+        """For the time of a job. Raises FatalError where another one is at work in the directory.
+
+        An object store has no locks: two jobs in one place do work twice, but each writes the same whole parts.
+        """
+        if not isinstance(self.root, Path):
+            yield
+            return
         with (self.root / ".lock").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -110,30 +118,48 @@ class Store:
             raise FatalError(f"{path}: cannot be read ({error}); restore it or choose another --out") from error
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
-        path = self.root / "manifest.json"
-        hidden = path.with_name(".manifest.json.tmp")
-        try:
-            hidden.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-            _sync(hidden)
-            os.replace(hidden, path)
-        except OSError as error:
-            raise disk_error(path, error) from error
+        text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
+        _write_whole(self.root / "manifest.json", lambda file: file.write(text.encode()))
 
 
-def write_parquet(rows: pa.Table, path: Path) -> None:
-    """Writes, syncs and renames, so that the file is there whole or not at all. Raises FatalError."""
-    hidden = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def read_parquet(path: Place, columns: list[str] | None = None) -> pa.Table:
+    name, files = for_arrow(path)
+    return pq.read_table(name, filesystem=files, columns=columns)
+
+
+def write_parquet(rows: pa.Table, path: Place) -> None:
+    """The file is there whole or not at all. Raises FatalError."""
+    _write_whole(path, lambda file: pq.write_table(rows, file, compression="zstd", row_group_size=ROW_GROUP))
+
+
+def _write_whole(path: Place, write: Callable[[IO[bytes]], object]) -> None:
+    """Writes, syncs and renames; in an object store uploads what was written."""
     try:
-        pq.write_table(rows, hidden, compression="zstd", row_group_size=ROW_GROUP)
-        _sync(hidden)
-        os.replace(hidden, path)
-        _sync(path.parent)
+        if isinstance(path, Path):
+            _write_and_rename(path, write)
+        else:
+            buffer = io.BytesIO()
+            write(buffer)
+            path.write_bytes(buffer.getbuffer())
     except OSError as error:
-        hidden.unlink(missing_ok=True)
         raise disk_error(path, error) from error
 
 
-def disk_error(path: Path, error: OSError) -> FatalError:
+def _write_and_rename(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    hidden = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with hidden.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(hidden, path)
+        _sync(path.parent)
+    except OSError:
+        hidden.unlink(missing_ok=True)
+        raise
+
+
+def disk_error(path: Place, error: OSError) -> FatalError:
     """What to do about a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return FatalError(f"{path}: the disk is full. Free some space and run the same command again; it continues.")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pymupdf
 import pytest
 from hypothesis import settings
+from object_store import bucket, s3_url  # noqa: F401 - fixtures
 
 settings.register_profile("same", derandomize=True)  # the same examples every time: a failure is never a matter of luck
 settings.load_profile("same")

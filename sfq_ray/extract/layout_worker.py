@@ -17,6 +17,7 @@ from sfq_ray.extract.child import PaperReader
 from sfq_ray.extract.layouts import LayoutFailed, Region, SeenPages, load_detector
 from sfq_ray.geometry import Box
 from sfq_ray.inputs import Input
+from sfq_ray.places import Place
 from sfq_ray.store import Store
 from sfq_ray.tables import LAYOUTS, table_from_rows
 
@@ -35,8 +36,8 @@ class LayoutWorker:
     While the detector looks at the pages of one paper, the child renders the next.
     """
 
-    def __init__(self, out: str, settings: Settings) -> None:
-        self.store = Store(Path(out))
+    def __init__(self, out: Place, settings: Settings) -> None:
+        self.store = Store(out)
         self.settings = settings.extract
         self.detector = load_detector(settings.extract.layout, settings.extract.detector)
         self.reader = PaperReader(settings.extract)

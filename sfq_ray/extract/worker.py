@@ -17,6 +17,7 @@ from sfq_ray.extract.layout_worker import seen_pages
 from sfq_ray.extract.layouts import NOTHING_SEEN, SeenPages
 from sfq_ray.features import load_ocr, measure
 from sfq_ray.inputs import Input
+from sfq_ray.places import Place
 from sfq_ray.store import Store
 from sfq_ray.tables import FIGURES, PAPERS, table_from_rows
 
@@ -26,8 +27,8 @@ EXTRACTOR = f"sfq_ray {version('sfq_ray')}"
 class ExtractWorker:
     """Holds one child process for parsing and one OCR backend; called with a unit {"part", "inputs"}."""
 
-    def __init__(self, out: str, settings: Settings, job: str) -> None:
-        self.store = Store(Path(out))
+    def __init__(self, out: Place, settings: Settings, job: str) -> None:
+        self.store = Store(out)
         self.settings = settings
         self.job = job
         self.reader = PaperReader(settings.extract)

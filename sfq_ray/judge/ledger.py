@@ -1,31 +1,29 @@
 """The ledger: every reply is on disk before it is used, and a request that has an answer is not made again.
 
-    OUT/calls/<model>.part-00000.parquet             a model's calls for one part of figures/, sorted by request_id
-    OUT/calls/_open/<model>.part-00000-<uuid>.jsonl  since then: an intent before each call, its outcome after it
+    OUT/calls/<model>.part-00000.parquet        a model's calls for one part of figures/, sorted by request_id
+    OUT/calls/_open/<model>.part-00000-*.jsonl  since then: an intent before each call, its outcome after it
 
 A part of the ledger goes with a part of figures/, so a worker holds the calls of few parts in memory and no more.
-Segments need no locks: each has one writer. Replies and permanent failures are remembered, passing failures are not.
+Replies and permanent failures are remembered, passing failures are not.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
-import uuid
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfq_ray.errors import FatalError
 from sfq_ray.judge.backends import Backend, Reply, Usage
 from sfq_ray.judge.calls import Request, request_id
 from sfq_ray.judge.errors import FAILURES, CallError
 from sfq_ray.judge.rendering import prompt_hash
-from sfq_ray.store import disk_error, write_parquet
+from sfq_ray.judge.segments import Segment, new_segment
+from sfq_ray.places import Place
+from sfq_ray.store import disk_error, read_parquet, write_parquet
 from sfq_ray.tables import CALLS, table_from_rows
 
 DRAIN_S = 60.0
@@ -34,17 +32,17 @@ DRAIN_S = 60.0
 class Ledger:
     """The calls made for one part of figures/. `offline`: nothing is called, a missing reply is a FatalError."""
 
-    def __init__(self, calls: Path, part: str, offline: bool = False) -> None:
+    def __init__(self, calls: Place, part: str, offline: bool = False) -> None:
         self._final = calls / f"{part}.parquet"
         self._open = calls / "_open"
         self._part = part
         self._offline = offline
         self._records: dict[str, dict[str, Any]] = {}
         self._running: dict[str, asyncio.Future[Reply]] = {}
-        self._segment: IO[bytes] | None = None
+        self._segment: Segment | None = None
         self._lines = self._synced = 0  # of the segment
         self._syncing = asyncio.Lock()
-        self._read_segments: list[Path] = []
+        self._read_segments: list[Place] = []
         self._changed = False
         self.made = 0
         self.interrupted = 0  # calls that an earlier run had sent without living to see the answer
@@ -81,8 +79,10 @@ class Ledger:
             "attempt": request.attempt,
         }  # fmt: skip
         self.made += 1
-        self._write({"intent": key})
+        segment = self._write({"intent": key})
         try:
+            if not segment.lines_outlive_process:
+                await self._sync(segment)
             reply = await backend.complete(request)
             await self._append(record | _outcome(reply))
             return reply
@@ -106,12 +106,11 @@ class Ledger:
 
     def close(self) -> None:
         """Merges the open segments into the part's Parquet file and removes those it has read or written."""
-        written = None
+        segments = list(self._read_segments)
         if self._segment is not None:
-            written = Path(self._segment.name)
             self._segment.close()
+            segments.extend(self._segment.written)
             self._segment = None
-        segments = self._read_segments + ([written] if written is not None else [])
         if not segments and not self._changed and self._final.exists():
             return
         ordered = [self._records[key] for key in sorted(self._records)]
@@ -121,26 +120,27 @@ class Ledger:
 
     async def _append(self, record: dict[str, Any]) -> None:
         """On disk first, then in memory."""
-        segment = self._write(record)
+        await self._sync(self._write(record))
+        self._records[record["request_id"]] = record
+
+    async def _sync(self, segment: Segment) -> None:
+        """Until all that is written now is safe; whoever waits is served by the sync of another that came later."""
         place = self._lines
-        async with self._syncing:  # whoever waits here is served by the sync of another that came after its line
+        async with self._syncing:
             if self._synced < place:
                 reached = self._lines
                 try:
-                    await asyncio.to_thread(os.fsync, segment.fileno())
+                    await asyncio.to_thread(segment.sync)
                 except OSError as error:
                     raise disk_error(self._open, error) from error
                 self._synced = reached
-        self._records[record["request_id"]] = record
 
-    def _write(self, record: dict[str, Any]) -> IO[bytes]:
-        """A line of the open segment: it outlives the process, but the machine only once it is synced."""
+    def _write(self, record: dict[str, Any]) -> Segment:
+        """A line of the open segment, not yet synced."""
         try:
             if self._segment is None:
-                self._open.mkdir(parents=True, exist_ok=True)
-                self._segment = (self._open / f"{self._part}-{uuid.uuid4().hex}.jsonl").open("ab")
+                self._segment = new_segment(self._open, self._part)
             self._segment.write(json.dumps(record).encode() + b"\n")
-            self._segment.flush()
         except OSError as error:
             raise disk_error(self._open, error) from error
         self._lines += 1
@@ -156,20 +156,23 @@ class Found:
     """What the ledger holds of a part: records by request id, the open segments, and intents without an outcome."""
 
     records: dict[str, dict[str, Any]]
-    segments: list[Path]
+    segments: list[Place]
     interrupted: int
 
 
-def read_part(calls: Path, part: str) -> Found:
+def read_part(calls: Place, part: str) -> Found:
     """The merged file of a part and its open segments. Raises FatalError where the file is damaged."""
-    final, records, segments, intended = calls / f"{part}.parquet", {}, [], set[str]()
+    final, intended = calls / f"{part}.parquet", set[str]()
+    records: dict[str, dict[str, Any]] = {}
+    segments: list[Place] = []
     if final.exists():
         try:
-            table = pq.read_table(final)
+            table = read_parquet(final)
         except pa.ArrowException as error:
             raise FatalError(f"{final}: damaged ({error}); restore it, it holds paid replies") from error
         records = {row["request_id"]: row for row in table.to_pylist()}
-    for segment in sorted((calls / "_open").glob(f"{part}-*.jsonl")):
+    found: list[Place] = list((calls / "_open").glob(f"{part}-*.jsonl"))
+    for segment in sorted(found, key=str):
         segments.append(segment)
         for line in segment.read_bytes().split(b"\n"):
             try:

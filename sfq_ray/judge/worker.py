@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from sfq_ray.config import Settings
@@ -17,6 +16,7 @@ from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.judging import Instance, Judging, all_or_none, instances, score_table
 from sfq_ray.judge.ledger import Ledger
 from sfq_ray.judge.matrix import Run, groups
+from sfq_ray.places import Place
 from sfq_ray.store import Store
 
 ALL = "all"  # figures of the part
@@ -35,11 +35,11 @@ class JudgeWorker:
     """
 
     def __init__(
-        self, figures: str, out: str, settings: Settings, runs: Sequence[Run], load: Callable[[str], Backend],
+        self, figures: Place, out: Place, settings: Settings, runs: Sequence[Run], load: Callable[[str], Backend],
         job: str, offline: bool = False,
     ) -> None:  # fmt: skip
-        self.figures = Store(Path(figures))
-        self.store = Store(Path(out))
+        self.figures = Store(figures)
+        self.store = Store(out)
         self.runs = {run.id: run for run in runs}
         self.job = job
         self.offline = offline

@@ -21,6 +21,7 @@ from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 
+from sfq_ray.places import Place
 from sfq_ray.report.entries import FEATURES, PAPER_COLUMNS, figure_detail, figure_entry, paper_entry
 from sfq_ray.report.images import Picture, picture
 from sfq_ray.report.read import Row, Tables, read_tables, stream
@@ -32,13 +33,14 @@ DETAILS_PER_FILE = 50
 SHELL = ("index.html", "report.css", "report.js")
 
 
-def write_report(out: Path, scores_in: Path | None = None) -> Path:
-    """Writes out/report/ from out/papers, out/figures and the scores/ of `scores_in`, else of `out`; returns its path.
+def write_report(out: Place, target: Path, scores_in: Place | None = None) -> Path:
+    """Writes the folder `target` from out/papers, out/figures and the scores/ of `scores_in`, else of `out`.
 
-    A former report is replaced only when the new one is complete. Raises FatalError when the tables cannot be read.
+    Returns `target`. A former report is replaced only when the new one is complete. Raises FatalError when the tables
+    cannot be read.
     """
     tables = read_tables(out, scores_in)
-    partial, target = out / ".report.partial", out / "report"
+    partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a run that was interrupted
     try:
         for folder in ("data", "thumbs", "images"):
@@ -53,7 +55,7 @@ def write_report(out: Path, scores_in: Path | None = None) -> Path:
     return target
 
 
-def _write_images(out: Path, tables: Tables, folder: Path) -> dict[int, str]:
+def _write_images(out: Place, tables: Tables, folder: Path) -> dict[int, str]:
     """Images and thumbnails; returns the file ending by number of every figure whose image can be shown."""
     numbers = {figure["figure_id"]: number for number, figure in enumerate(tables.figures)}
     suffixes: dict[int, str] = {}
@@ -99,7 +101,7 @@ def _write_data(tables: Tables, suffixes: dict[int, str], folder: Path) -> None:
 
 def _replace(partial: Path, target: Path) -> None:
     """Puts the finished folder in place of the former one, which stays whole until then."""
-    former = target.with_name(".report.former")
+    former = target.with_name(f".{target.name}.former")
     shutil.rmtree(former, ignore_errors=True)
     if target.exists():
         target.rename(former)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from sfq_ray.errors import FatalError
+from sfq_ray.places import Place, for_arrow
 from sfq_ray.tables import TABLES
 
 Row = dict[str, Any]
@@ -41,7 +41,7 @@ class Tables:
     """Table -> rows left out because their key had already been read."""
 
 
-def read_tables(out: Path, scores_in: Path | None = None) -> Tables:
+def read_tables(out: Place, scores_in: Place | None = None) -> Tables:
     """papers/, figures/ and scores/ of `out`, or scores/ of another directory. Memory is that of their text.
 
     Raises FatalError when `out` holds neither papers nor figures, or when a file cannot be read.
@@ -63,13 +63,15 @@ def read_tables(out: Path, scores_in: Path | None = None) -> Tables:
     )
 
 
-def stream(out: Path, name: str, columns: list[str] | None = None) -> Iterator[Row]:
+def stream(out: Place, name: str, columns: list[str] | None = None) -> Iterator[Row]:
     """Rows of one table, a batch in memory at a time; none when the table is absent."""
     files = _files(out, name)
     if not files:
         return
+    sources = [for_arrow(path) for path in files]
     try:
-        dataset = ds.dataset(files, format=PARQUET, schema=TABLES[name])
+        names, where = [name for name, _ in sources], sources[0][1]
+        dataset = ds.dataset(names, format=PARQUET, schema=TABLES[name], filesystem=where)
         batches = dataset.to_batches(
             columns=columns, batch_size=BATCH_ROWS, batch_readahead=1, fragment_readahead=1, use_threads=False
         )
@@ -79,9 +81,9 @@ def stream(out: Path, name: str, columns: list[str] | None = None) -> Iterator[R
         raise FatalError(f"{out / name}: cannot be read as the {name} table: {error}") from error
 
 
-def _files(out: Path, name: str) -> list[str]:
+def _files(out: Place, name: str) -> list[Place]:
     """Finished files only: names that start with a dot or an underscore are still being written."""
-    return sorted(str(path) for path in (out / name).glob("*.parquet") if path.name[0] not in "._")
+    return sorted(path for path in (out / name).glob("*.parquet") if path.name[0] not in "._")
 
 
 def _unique(rows: Iterator[Row], key: tuple[str, ...]) -> tuple[dict[Any, Row], int]:

@@ -47,8 +47,8 @@ def detector(monkeypatch):
 def run(store, settings, *paths):
     """Both stages of one part; returns the rows of layouts/, papers/ and figures/."""
     unit = {"part": PART, "inputs": [item.as_dict() for item in collect([str(path) for path in paths])]}
-    summary = LayoutWorker(str(store.root), settings)(unit)
-    ExtractWorker(str(store.root), settings, "job")(unit)
+    summary = LayoutWorker(store.root, settings)(unit)
+    ExtractWorker(store.root, settings, "job")(unit)
     tables = [store.read(name, PART).to_pylist() for name in ("layouts", "papers", "figures")]
     assert summary["pages"] == sum(row["page"] is not None for row in tables[0])
     return tables
@@ -138,7 +138,7 @@ def test_what_was_seen_is_read_back_in_pt(store, detector, make_pdf):
 
 def test_a_detector_without_weights_ends_the_job_with_its_one_message(store, detector):
     with pytest.raises(FatalError, match=r"extract\.detector\.weights: 'nowhere' is no folder"):
-        LayoutWorker(str(store.root), detector("WithoutWeights", weights="nowhere"))
+        LayoutWorker(store.root, detector("WithoutWeights", weights="nowhere"))
 
 
 def test_an_unknown_layout_names_the_known_ones():

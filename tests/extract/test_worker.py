@@ -30,7 +30,7 @@ def unit(*paths):
 
 def test_counts_add_up_for_every_paper(store, tmp_path):
     (tmp_path / "bad.pdf").write_bytes(b"")
-    summary = ExtractWorker(str(store.root), SETTINGS, "job")(unit(EXAMPLES / "one-column.pdf", tmp_path / "bad.pdf"))
+    summary = ExtractWorker(store.root, SETTINGS, "job")(unit(EXAMPLES / "one-column.pdf", tmp_path / "bad.pdf"))
     good, bad = store.read("papers", "part-00000").to_pylist()
     figures = store.read("figures", "part-00000").to_pylist()
     assert summary["papers"] == 2
@@ -45,11 +45,11 @@ def test_a_failure_that_may_pass_is_tried_again_and_the_rest_is_kept(store, tmp_
     late.write_bytes(b"%PDF-")  # there when the inputs are collected, gone when it is read
     work = unit(EXAMPLES / "one-column.pdf", late)
     late.unlink()
-    ExtractWorker(str(store.root), SETTINGS, "job")(work)
+    ExtractWorker(store.root, SETTINGS, "job")(work)
     before = store.read("papers", "part-00000").to_pylist()
     assert before[1]["error"] == "unreadable"
     late.write_bytes((EXAMPLES / "fig-style.pdf").read_bytes())
-    ExtractWorker(str(store.root), SETTINGS, "job")(work)
+    ExtractWorker(store.root, SETTINGS, "job")(work)
     after = store.read("papers", "part-00000").to_pylist()
     assert after[0] == before[0]
     assert after[1]["outcome"] == "kept"
@@ -59,6 +59,7 @@ def test_a_paper_that_kills_its_worker_is_bounded(store, tmp_path):
     """The process dies in the features of one paper, as native code can; a new one goes on, twice, then gives it up."""
     script = """
 import os, sys
+from pathlib import Path
 from sfq_ray.config import load
 from sfq_ray.extract import worker
 from sfq_ray.inputs import collect
@@ -69,7 +70,7 @@ def deadly(png, words, *rest):
     return measure(png, words, *rest)
 worker.measure = deadly
 inputs = [item.as_dict() for item in collect(sys.argv[2:])]
-worker.ExtractWorker(sys.argv[1], load(None, {"features.ocr": "none"}), "job")({"part": "part-00000", "inputs": inputs})
+worker.ExtractWorker(Path(sys.argv[1]), load(None, {"features.ocr": "none"}), "job")({"part": "part-00000", "inputs": inputs})
 """
     command = [
         sys.executable, "-c", script, str(store.root), str(EXAMPLES / "fig-style.pdf"), str(EXAMPLES / "one-column.pdf")

@@ -28,8 +28,7 @@ def store(tmp_path):
 
 def worker(store, backend, *protocols):
     settings = load(None, {"judge.protocols": list(protocols)})
-    root = str(store.root)
-    return JudgeWorker(root, root, settings, own_runs("scripted", protocols), lambda name: backend, "job")
+    return JudgeWorker(store.root, store.root, settings, own_runs("scripted", protocols), lambda name: backend, "job")
 
 
 def todo(*protocols):

@@ -34,7 +34,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def test_names_of_files_hold_numbers_only(out: Path) -> None:
-    names = set(digests(write_report(out)))
+    names = set(digests(write_report(out, out / "report")))
     assert names == {
         *("index.html", "report.css", "report.js", "data/index.js", "data/failures.js", "data/details-0000.js"),
         *(f"images/00000{n}.png" for n in (0, 1, 4, 5)),
@@ -43,7 +43,7 @@ def test_names_of_files_hold_numbers_only(out: Path) -> None:
 
 
 def test_figures_stand_in_the_order_of_their_papers(out: Path) -> None:
-    entries = read_data(write_report(out), "index")["figures"]
+    entries = read_data(write_report(out, out / "report"), "index")["figures"]
     assert [entry[0] for entry in entries] == [
         *("a__fig0001", "a__fig0002", "a__fig0003", "a/../<odd>&id__fig0001", "b__fig0001", "b__fig0002"),
     ]
@@ -52,12 +52,12 @@ def test_figures_stand_in_the_order_of_their_papers(out: Path) -> None:
 
 
 def test_equal_tables_give_equal_bytes(out: Path) -> None:
-    first = digests(write_report(out))
-    assert digests(write_report(out)) == first
+    first = digests(write_report(out, out / "report"))
+    assert digests(write_report(out, out / "report")) == first
 
 
 def test_the_split_into_files_does_not_matter(out: Path, tmp_path: Path) -> None:
-    first = digests(write_report(out))
+    first = digests(write_report(out, out / "report"))
     folder = out / "figures"
     table = pq.read_table(folder, schema=FIGURES)
     for path in folder.iterdir():
@@ -65,11 +65,11 @@ def test_the_split_into_files_does_not_matter(out: Path, tmp_path: Path) -> None
     pq.write_table(table.slice(4), folder / "x.parquet")
     pq.write_table(table.slice(0, 4), folder / "y.parquet")
     (folder / "_unfinished.parquet").write_bytes(b"PAR1")
-    assert digests(write_report(out)) == first
+    assert digests(write_report(out, out / "report")) == first
 
 
 def test_hostile_text_cannot_end_a_script_and_comes_back_whole(out: Path) -> None:
-    report = write_report(out)
+    report = write_report(out, out / "report")
     for path in (report / "data").iterdir():
         assert not set("<>&\u2028\u2029") & set(path.read_text("utf-8"))
     details = read_data(report, "details-0000")
@@ -78,7 +78,7 @@ def test_hostile_text_cannot_end_a_script_and_comes_back_whole(out: Path) -> Non
 
 
 def test_details_keep_nulls_and_what_the_runner_changed(out: Path) -> None:
-    report = write_report(out)
+    report = write_report(out, out / "report")
     details = read_data(report, "details-0000")
     agent, direct = details[4]["scores"]
     assert (agent["run"], direct["run"]) == ("rules-agent", "rules-direct")
@@ -94,7 +94,7 @@ def test_details_keep_nulls_and_what_the_runner_changed(out: Path) -> None:
 
 
 def test_images_are_the_stored_bytes_and_thumbnails_are_small(out: Path) -> None:
-    report = write_report(out)
+    report = write_report(out, out / "report")
     assert (report / "images" / "000000.png").read_bytes() == png()
     thumb = (report / "thumbs" / "000000.webp").read_bytes()
     assert len(thumb) <= THUMB_BYTES
@@ -103,7 +103,7 @@ def test_images_are_the_stored_bytes_and_thumbnails_are_small(out: Path) -> None
 
 
 def test_the_page_forbids_everything_but_its_own_files(out: Path) -> None:
-    page = (write_report(out) / "index.html").read_text("utf-8")
+    page = (write_report(out, out / "report") / "index.html").read_text("utf-8")
     assert "default-src 'none'" in page
     assert "unsafe" not in page
     assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["report.css", "report.js", "data/index.js"]
@@ -114,26 +114,26 @@ def test_the_page_forbids_everything_but_its_own_files(out: Path) -> None:
 def test_a_report_needs_no_scores(out: Path) -> None:
     for path in (out / "scores").iterdir():
         path.unlink()
-    assert read_data(write_report(out), "index")["summary"]["runs"] == []
+    assert read_data(write_report(out, out / "report"), "index")["summary"]["runs"] == []
 
 
 def test_a_report_that_fails_leaves_the_former_one(out: Path) -> None:
-    former = digests(write_report(out))
+    former = digests(write_report(out, out / "report"))
     (out / "figures" / "part-1.parquet").write_bytes(b"PAR1 broken")
     with pytest.raises(FatalError, match="figures: cannot be read as the figures table"):
-        write_report(out)
+        write_report(out, out / "report")
     assert digests(out / "report") == former
     assert not list(out.glob(".report*"))
 
 
 def test_a_directory_without_tables_is_named(tmp_path: Path) -> None:
     with pytest.raises(FatalError, match="run the extract job into it first"):
-        write_report(tmp_path)
+        write_report(tmp_path, tmp_path / "report")
 
 
 def test_details_are_split_into_files(tmp_path: Path) -> None:
     plain = figure_rows()[2]
     rows = [{**plain, "figure_id": f"a__fig{n:04}", "fig_index": n, "image": None} for n in range(1, 121)]
     write(tmp_path, "figures", rows)
-    report = write_report(tmp_path)
+    report = write_report(tmp_path, tmp_path / "report")
     assert [len(read_data(report, f"details-000{n}")) for n in range(3)] == [50, 50, 20]

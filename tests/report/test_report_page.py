@@ -49,7 +49,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def page(out: Path, tmp_path_factory: pytest.TempPathFactory) -> Open:
-    report = write_report(out)
+    report = write_report(out, out / "report")
     return lambda fragment="": Page(report, fragment, tmp_path_factory.mktemp("profile"))
 
 
