@@ -59,7 +59,7 @@ Protocols = Annotated[
 
 @app.command()
 def run(
-    pdfs: Paths, out: Out, config: Config = None, workers: Workers = None, ocr: Ocr = None, backend: Backend = None,
+    pdfs: Paths, out: OutPlace, config: Config = None, workers: Workers = None, ocr: Ocr = None, backend: Backend = None,
     protocols: Protocols = None,
 ) -> None:  # fmt: skip
     """Extract, judge and report in one go."""

@@ -193,15 +193,16 @@ def _loader(plan: Plan, settings: Settings, store: Store) -> Loader:
     accounts = plan.accounts()
     if not accounts or plan.choice.offline:
         return Loader(plan, settings.judge)
+    lease_s = settings.judge.deadline_s + LEASE_MARGIN_S
     limits = {
         name: {
-            "max_in_flight": settings.judge.calls_in_flight * len(models),
-            "lease_s": settings.judge.deadline_s + LEASE_MARGIN_S,
-            **limits_of(models),
+            "max_in_flight": settings.judge.calls_in_flight * len(models), "lease_s": lease_s, **limits_of(models),
         }
         for name, models in accounts.items()
-    }
-    gates, purse = raydata.shared(limits, plan.choice.max_usd, spent_usd(store, plan))
+    }  # fmt: skip
+    most = plan.choice.max_usd
+    budget = None if most is None else {"max_usd": most, "spent_usd": spent_usd(store, plan), "lease_s": lease_s}
+    gates, purse = raydata.shared(limits, budget)
     return Loader(plan, settings.judge, gates, purse)
 
 

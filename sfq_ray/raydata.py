@@ -133,9 +133,9 @@ def run_units(
 class _Shared:
     """The accounts and the purse of a job in one process, asked by all of its workers."""
 
-    def __init__(self, limits: Mapping[str, Mapping[str, Any]], max_usd: float | None, spent_usd: float) -> None:
+    def __init__(self, limits: Mapping[str, Mapping[str, Any]], budget: Mapping[str, Any] | None) -> None:
         self.accounts = {name: Account(**limit) for name, limit in limits.items()}
-        self.budget = None if max_usd is None else Budget(max_usd, spent_usd)
+        self.budget = None if budget is None else Budget(**budget)
 
     async def acquire(self, account: str, tokens: int) -> int:
         return await self.accounts[account].acquire(tokens)
@@ -143,18 +143,17 @@ class _Shared:
     async def release(self, account: str, lease: int, outcome: str, retry_after_s: float | None) -> None:
         await self.accounts[account].release(lease, outcome, retry_after_s)
 
-    async def reserve(self, usd: float) -> str | None:
-        """What is wrong, since an exception would come back wrapped."""
+    async def reserve(self, usd: float) -> int | str:
+        """The receipt, or what is wrong, since an exception would come back wrapped."""
         assert self.budget is not None
         try:
-            await self.budget.reserve(usd)
+            return await self.budget.reserve(usd)
         except FatalError as error:
             return str(error)
-        return None
 
-    async def settle(self, reserved_usd: float, paid_usd: float) -> None:
+    async def settle(self, receipt: int, paid_usd: float) -> None:
         assert self.budget is not None
-        await self.budget.settle(reserved_usd, paid_usd)
+        await self.budget.settle(receipt, paid_usd)
 
 
 @dataclass(frozen=True)
@@ -178,22 +177,23 @@ class SharedPurse:
 
     actor: Any
 
-    async def reserve(self, usd: float) -> None:
-        problem = await self.actor.reserve.remote(usd)
-        if problem is not None:
-            raise FatalError(problem)
+    async def reserve(self, usd: float) -> int:
+        receipt: int | str = await self.actor.reserve.remote(usd)
+        if isinstance(receipt, str):
+            raise FatalError(receipt)
+        return receipt
 
-    async def settle(self, reserved_usd: float, paid_usd: float) -> None:
-        await self.actor.settle.remote(reserved_usd, paid_usd)
+    async def settle(self, receipt: int, paid_usd: float) -> None:
+        await self.actor.settle.remote(receipt, paid_usd)
 
 
 def shared(
-    limits: Mapping[str, Mapping[str, Any]], max_usd: float | None, spent_usd: float
+    limits: Mapping[str, Mapping[str, Any]], budget: Mapping[str, float] | None
 ) -> tuple[dict[str, SharedGate], SharedPurse | None]:
-    """Gates by account and the purse; both live as long as the handles to them do."""
-    actor = ray.remote(_Shared).options(num_cpus=0, max_concurrency=MAX_WAITING).remote(limits, max_usd, spent_usd)
+    """Gates by account and the purse, of the arguments of Account and Budget; they live as long as the handles do."""
+    actor = ray.remote(_Shared).options(num_cpus=0, max_concurrency=MAX_WAITING).remote(limits, budget)
     gates = {name: SharedGate(actor, name) for name in limits}
-    return gates, None if max_usd is None else SharedPurse(actor)
+    return gates, None if budget is None else SharedPurse(actor)
 
 
 def _configure() -> None:

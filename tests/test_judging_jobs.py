@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -150,27 +149,30 @@ def test_faulty_calls_end_scored_or_classed(extracted, tmp_path):
     assert sum(r.fault is not None for r in server.requests) > 0.15 * len(server.requests)
 
 
+@pytest.mark.timeout(600)
 def test_killed_again_and_again_it_pays_for_calls_in_flight_at_most(extracted, tmp_path):
     chance = random.Random(5)
-    out, kills = tmp_path / "out", 4
+    out, kills = tmp_path / "out", 20
     runs = "D2,S1,F3,F5,F8"
-    with ProtocolServer(models=served(), latency_s=0.1) as server:
+    config = tmp_path / "config.yaml"
+    config.write_text("judge: {calls_in_flight: 1}")  # of a model: slow enough to be killed so often
+    with ProtocolServer(models=served(), latency_s=0.3) as server:
         models = models_file(tmp_path / "models.yaml", server.url)
         line = command(
-            "judge", extracted, "--out", out, "--matrix", MATRIX, "--models", models, "--runs", runs, "--workers", 1
-        )
+            "judge", extracted, "--out", out, "--matrix", MATRIX, "--models", models, "--runs", runs, "--workers", 1,
+            "--config", config,
+        )  # fmt: skip
         for _ in range(kills):
             seen = sum(server.accepted.values())
             job = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
             begin = time.monotonic()
             while job.poll() is None and sum(server.accepted.values()) == seen and time.monotonic() - begin < 30:
                 time.sleep(0.02)
-            time.sleep(chance.uniform(0, 0.4))
-            with suppress(ProcessLookupError):  # it was done before
-                os.killpg(job.pid, signal.SIGKILL)
-            job.wait()
+            time.sleep(chance.uniform(0, 0.3))
+            os.killpg(job.pid, signal.SIGKILL)
+            assert job.wait() == -signal.SIGKILL, "it must not be done before the last kill"
             subprocess.run(["pkill", "-9", "-f", str(out)], check=False)
-            time.sleep(0.2)
+            time.sleep(0.1)
         result = sfq(*line[3:])
         paid = sum(server.accepted.values())
         requests = len(server.requests)

@@ -91,7 +91,8 @@ def test_the_chain_in_a_bucket_gives_the_bytes_of_the_chain_on_a_disk(bucket, tm
     page = write_report(bucket, tmp_path / "report")
     assert (page / "index.html").exists()
     refused = sfq("run", PAPER, "--out", bucket)
-    assert refused.returncode != 0
+    assert refused.returncode == 1
+    assert "a report is written to a local folder" in refused.stderr
 
 
 def test_replies_outlive_a_writer_in_a_bucket(bucket):

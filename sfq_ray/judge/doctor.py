@@ -21,6 +21,7 @@ from sfq_ray.judge.schemas import REPLIES
 from sfq_ray.judge.sending import answered
 from sfq_ray.rubric import DIMENSIONS
 
+PROBE_S = 60.0  # for one call
 LOOSER = ("json_object", "prompt_only")  # reply forms to try where the record's own is refused
 
 
@@ -48,7 +49,8 @@ def _examine(model: Model, settings: Judge, probe: bool) -> Finding:
         return Finding(model.name, model.backend, False, str(error))
     if not probe:
         return Finding(model.name, model.backend, True, f"package and key are there; replies by {model.dialect}")
-    usable, says = asyncio.run(_probe(model, settings))
+    patience = settings.model_copy(update={"deadline_s": min(settings.deadline_s, PROBE_S)})  # of SDKs with threads
+    usable, says = asyncio.run(_probe(model, patience))
     return Finding(model.name, model.backend, usable, says)
 
 
@@ -69,9 +71,12 @@ async def _probe(model: Model, settings: Judge) -> tuple[bool, str]:
 async def _ask(backend: Backend) -> CallError | None:
     figure = _figure()
     try:
-        parse("direct", await answered(backend, direct_call(figure, backend)), figure.available)
+        async with asyncio.timeout(PROBE_S):
+            parse("direct", await answered(backend, direct_call(figure, backend)), figure.available)
     except CallError as error:
         return error
+    except TimeoutError:
+        return CallError("timeout", f"no answer within {PROBE_S:g} s")
     return None
 
 

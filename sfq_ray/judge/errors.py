@@ -25,15 +25,17 @@ RETRIED = frozenset({"rate_limited", "timeout", "unavailable"})
 class CallError(Exception):
     """A call failed with a class of FAILURES; the text says what the provider or the check said, without secrets.
 
-    `retry_after_s`: how long the provider asked to wait, where it did.
+    `retry_after_s`: how long the provider asked to wait, where it did. `maybe_paid`: it may have done the work, since
+    no refusal came back.
     """
 
-    def __init__(self, kind: str, message: str, retry_after_s: float | None = None) -> None:
+    def __init__(self, kind: str, message: str, retry_after_s: float | None = None, maybe_paid: bool = False) -> None:
         if kind not in FAILURES:
             raise KeyError(f"{kind!r} is no failure class")
         super().__init__(message)
         self.kind = kind
         self.retry_after_s = retry_after_s
+        self.maybe_paid = maybe_paid
 
     @property
     def permanent(self) -> bool:

@@ -23,7 +23,7 @@ from sfq_ray.judge.calls import (
     sidecar_call,
     vision_call,
 )
-from sfq_ray.judge.capabilities import EMBEDDED
+from sfq_ray.judge.capabilities import EMBEDDED, load_models
 from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.judging import REASKED, instances
 from sfq_ray.judge.ledger import read_part
@@ -142,8 +142,12 @@ def _answered(out: Store, part: str) -> dict[str, dict[str, Any]]:
 
 
 def spent_usd(store: Store, plan: Plan) -> float:
-    """What the replies in calls/ cost at the plan's prices, as far as these are known; those not yet merged too."""
-    names = {(model.backend, model.model): name for name, model in plan.models.items()}
+    """What the replies in calls/ cost at the plan's prices, those not yet merged too.
+
+    Where a provider does not say how many tokens were cached, all count as fresh. Replies without a token count and of
+    models without a price cannot be counted.
+    """
+    names = {(model.backend, model.model): name for name, model in load_models(plan.choice.models).items()}
     calls = store.root / "calls"
     parts = set(store.parts("calls")) | {path.stem.rpartition("-")[0] for path in (calls / "_open").glob("*.jsonl")}
     spent = 0.0
@@ -151,5 +155,6 @@ def spent_usd(store: Store, plan: Plan) -> float:
         for row in read_part(calls, part).records.values():
             name = names.get((row["backend"], row["model"]))
             if row.get("usage") is not None and name is not None:
-                spent += cost(Usage(**row["usage"]), name, plan.prices) or 0.0
+                usage = Usage(**row["usage"])
+                spent += cost(usage, name, plan.prices) or cost(replace(usage, cached_tokens=0), name, plan.prices) or 0
     return spent

@@ -39,9 +39,10 @@ async def answered(backend: Backend, request: Request) -> Reply:
     except (CallError, FatalError):
         raise
     except Exception as error:  # noqa: BLE001 - one odd answer must not end the job
-        raise CallError("unavailable", f"the answer cannot be read ({type(error).__name__})") from None
+        why = f"the answer cannot be read ({type(error).__name__})"
+        raise CallError("unavailable", why, maybe_paid=True) from None
     if not isinstance(reply.text, str):
-        raise CallError("unavailable", f"the answer's text is a {type(reply.text).__name__}")
+        raise CallError("unavailable", f"the answer's text is a {type(reply.text).__name__}", maybe_paid=True)
     return reply
 
 
@@ -82,19 +83,19 @@ class Sender:
         left, longest = self.deadline_s, FIRST_WAIT_S
         while True:
             lease = await self.gate.acquire(size_in_tokens(request))
-            reserved, begin = 0.0, time.monotonic()
+            most, receipt = await self._reserve(request, lease)
+            begin = time.monotonic()
             try:
-                reserved = await self._reserve(request, lease)
-                begin = time.monotonic()
                 reply = await self._attempt(request, left, lease)
             except CallError as error:
-                await self._settle(reserved, 0.0)
+                await self._settle(receipt, most if error.maybe_paid else 0.0)
                 left -= time.monotonic() - begin
                 wait = error.retry_after_s or self.jitter.uniform(0, longest)
                 if error.kind not in RETRIED or wait >= left:
                     raise
             else:
-                await self._settle(reserved, self._cost(reply.usage) or reserved)
+                paid = self._cost(reply.usage)
+                await self._settle(receipt, most if paid is None else paid)
                 return reply
             await asyncio.sleep(wait)
             left, longest = left - wait, min(LONGEST_WAIT_S, 2 * longest)
@@ -109,28 +110,28 @@ class Sender:
             return reply
         except TimeoutError:
             outcome = "unavailable"
-            raise CallError("timeout", f"no reply within the deadline of {self.deadline_s:g} s") from None
+            why = f"no reply within the deadline of {self.deadline_s:g} s"
+            raise CallError("timeout", why, maybe_paid=True) from None
         except CallError as error:
             outcome, pause = error.kind, error.retry_after_s
             raise
         finally:
             await self.gate.release(lease, outcome, pause)
 
-    async def _reserve(self, request: Request, lease: int) -> float:
-        """Sets money aside; the place at the gate is given back where there is none."""
+    async def _reserve(self, request: Request, lease: int) -> tuple[float, int]:
+        """Sets money aside: USD and the receipt. The place at the gate is given back where there is none."""
         if self.purse is None:
-            return 0.0
+            return 0.0, 0
         most = self._cost(Usage(size_in_tokens(request), self.max_output_tokens, 0)) or 0.0
         try:
-            await self.purse.reserve(most)
+            return most, await self.purse.reserve(most)
         except BaseException:
             await self.gate.release(lease, "other")
             raise
-        return most
 
-    async def _settle(self, reserved: float, paid: float) -> None:
+    async def _settle(self, receipt: int, paid: float) -> None:
         if self.purse is not None:
-            await self.purse.settle(reserved, paid)
+            await self.purse.settle(receipt, paid)
 
     def _cost(self, usage: Usage | None) -> float | None:
         return None if self.price is None else cost(usage, self.price.name, {self.price.name: self.price})

@@ -64,11 +64,12 @@ class JudgeWorker:
     async def _group(self, group: list[Run], todo: dict[str, list[Run]], counts: dict[str, Counter[str]]) -> None:
         window = asyncio.Semaphore(PARTS_AT_ONCE)
 
-        async def one(part: str) -> None:
+        async def one(part: str, own: list[Run]) -> None:
             async with window:
-                await self._part(part, [run for run in group if run in todo[part]], counts)
+                await self._part(part, own, counts)
 
-        await all_or_none([one(part) for part in todo])
+        mine = {part: [run for run in group if run in runs] for part, runs in todo.items()}
+        await all_or_none([one(part, own) for part, own in mine.items() if own])
 
     async def _part(self, part: str, runs: list[Run], counts: dict[str, Counter[str]]) -> None:
         names = {name for run in runs for name in run.models}

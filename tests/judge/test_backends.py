@@ -122,6 +122,16 @@ def test_a_reply_that_is_no_judgement_is_classed_and_never_a_score(tmp_path, nam
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_a_call_without_a_connection_cost_nothing_and_one_that_was_cut_off_may_have(tmp_path, name):
+    model = load_models(models_file(tmp_path / "models.yaml", "http://127.0.0.1:9"))[name]  # nobody listens there
+    with pytest.raises(CallError) as refused:
+        asyncio.run(once(model, figure_of(figures({}).to_pylist()[0], SETTINGS)))
+    assert (refused.value.kind, refused.value.maybe_paid) == ("unavailable", False)
+    cut, _, _ = complete(tmp_path, name, lambda asked, seen: "reset")
+    assert (cut.kind, cut.maybe_paid) == ("unavailable", True)
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_a_refused_key_stops_and_is_not_in_the_message(tmp_path, name, monkeypatch):
     for variable in ENVIRONMENT:
         if variable.endswith("KEY") or variable == "AWS_ACCESS_KEY_ID":

@@ -66,3 +66,12 @@ def test_a_refused_key_is_said_without_the_key(tmp_path, monkeypatch):
     assert not finding.usable
     assert "OPENAI_API_KEY was refused" in finding.says
     assert "planted" not in finding.says
+
+
+@pytest.mark.parametrize("name", ["gpt-5.6-sol", "nova-pro", "gemini-3.5-flash"])
+def test_a_provider_that_never_answers_is_given_up(tmp_path, name):
+    with ProtocolServer(models=served(), script=lambda asked, seen: "hang") as server:
+        model = load_models(models_file(tmp_path / "models.yaml", server.url))[name]
+        (finding,) = examine([model], Judge(deadline_s=0.5), probe=True)
+    assert not finding.usable
+    assert "timeout" in finding.says

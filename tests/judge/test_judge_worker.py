@@ -10,7 +10,7 @@ from scripted import Scripted, figures
 
 from sfq_ray.config import load
 from sfq_ray.judge import rendering
-from sfq_ray.judge.matrix import own_runs
+from sfq_ray.judge.matrix import Run, own_runs
 from sfq_ray.judge.worker import JudgeWorker
 from sfq_ray.store import Store
 
@@ -68,3 +68,12 @@ def test_another_fusion_prompt_buys_fusion_calls_alone(store, monkeypatch):
     worker(store, backend, "direct", "agent")(todo("direct", "agent"))
     rendering.prompt_hash.cache_clear()
     assert [request.stage for request in backend.requests] == ["fusion"] * 3
+
+
+def test_parts_of_which_each_lacks_another_model_are_gone_on_with(store):
+    store.write("figures", "part-00001", figures({}, {}))
+    runs = [Run("a", "direct", "first", "first"), Run("b", "direct", "second", "second")]
+    judging = JudgeWorker(store.root, store.root, load(), runs, lambda name: Scripted(), "job")
+    summary = judging({"todo": {PART: ["a"], "part-00001": ["b"]}})
+    assert summary["runs"] == {"a": {"scored": 3}, "b": {"scored": 2}}
+    assert store.parts("scores") == [f"a.{PART}", "b.part-00001"]

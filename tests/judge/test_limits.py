@@ -135,14 +135,28 @@ def test_a_budget_waits_for_calls_that_may_turn_out_cheaper():
     budget = Budget(1.0)
 
     async def run():
-        await budget.reserve(0.8)
+        first = await budget.reserve(0.8)
         waiting = asyncio.ensure_future(budget.reserve(0.8))
         await asyncio.sleep(0.01)
         assert not waiting.done()
-        await budget.settle(0.8, 0.1)
-        await waiting
-        await budget.settle(0.8, 0.7)
+        await budget.settle(first, 0.1)
+        await budget.settle(await waiting, 0.7)
         with pytest.raises(FatalError, match=r"0\.8000 of 1\.0000 USD"):
             await budget.reserve(0.8)
+
+    asyncio.run(run())
+
+
+def test_money_set_aside_by_a_worker_that_is_gone_counts_as_spent():
+    clock = Clock()
+    budget = Budget(1.0, lease_s=60, now=clock)
+
+    async def run():
+        gone = await budget.reserve(0.4)
+        clock.now += 61
+        await budget.settle(await budget.reserve(0.5), 0.1)
+        await budget.settle(gone, 0.0)  # too late: it has been counted
+        with pytest.raises(FatalError, match=r"0\.5000 of 1\.0000 USD"):
+            await budget.reserve(0.6)
 
     asyncio.run(run())

@@ -13,7 +13,7 @@ from typing import Any
 
 from sfq_ray.config import ConfigError, Judge
 from sfq_ray.judge.backends import Reply, Usage
-from sfq_ray.judge.backends.provider import decoding, failure, image_of, sdk
+from sfq_ray.judge.backends.provider import decoding, failure, image_of, no_answer, sdk
 from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.dialects import compile_schema
@@ -63,14 +63,14 @@ class BedrockBackend:
             meta = error.response.get("ResponseMetadata", {})
             said = error.response.get("Error", {}).get("Message", "")
             raise failure(meta.get("HTTPStatusCode"), said, meta.get("HTTPHeaders", {}), self.record) from None
-        except (self.errors.ReadTimeoutError, self.errors.ConnectTimeoutError):
-            raise CallError("timeout", "no reply in time") from None
+        except (self.errors.ReadTimeoutError, self.errors.ConnectTimeoutError) as error:
+            raise no_answer("timeout", error, self.record) from None
         except self.errors.NoCredentialsError:
             raise CallError(
                 "auth", "AWS credentials are missing; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             ) from None
         except self.errors.BotoCoreError as error:
-            raise failure(None, f"{type(error).__name__}: {error}", {}, self.record) from None
+            raise no_answer("unavailable", error, self.record) from None
         return self._reply(answer, sent, time.monotonic() - begin)
 
     def _options(self, stage: str) -> dict[str, Any]:

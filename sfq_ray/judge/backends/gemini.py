@@ -11,11 +11,10 @@ from typing import Any
 
 from sfq_ray.config import Judge
 from sfq_ray.judge.backends import Reply, Usage
-from sfq_ray.judge.backends.provider import clean, decoding, failure, image_of, key_of, sdk
+from sfq_ray.judge.backends.provider import decoding, failure, image_of, key_of, no_answer, sdk
 from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.dialects import compile_schema
-from sfq_ray.judge.errors import CallError
 
 RETRY_DELAY = re.compile(r"retryDelay\W+([\d.]+)s")  # of google.rpc.RetryInfo; there is no Retry-After
 
@@ -56,7 +55,7 @@ class GeminiBackend:
             raise failure(error.code, str(error.message), headers, self.record) from None
         except Exception as error:  # noqa: BLE001 - the SDK lets the errors of its HTTP clients and of json through
             kind = "timeout" if "timeout" in type(error).__name__.lower() else "unavailable"
-            raise CallError(kind, f"{type(error).__name__}: {clean(str(error), self.record)}") from None
+            raise no_answer(kind, error, self.record) from None
         return self._reply(answer, sent, time.monotonic() - begin)
 
     def _options(self, stage: str) -> dict[str, Any]:

@@ -25,6 +25,8 @@ IMAGE_WORDS = re.compile(r"image|pixel|media", re.IGNORECASE)
 NO_CREDIT = re.compile(
     r"insufficient_quota|credit balance|arrearage|good standing|insufficient balance|\b1113\b", re.IGNORECASE
 )
+NO_CONNECTION = re.compile(r"ConnectError|ConnectTimeout|ClientConnector|EndpointConnection|gaierror|PoolTimeout")
+"""Names of the errors by which httpx, aiohttp and botocore say that nothing was sent."""
 KEYS = re.compile(r"\b(?:sk|key|AKIA|AIza)[\w*.\-]{8,}")
 
 
@@ -67,7 +69,7 @@ def data_url(image: Sent) -> str:
 
 
 def failure(status: int | None, text: str, headers: Mapping[str, str], model: Model) -> CallError:
-    """The class of a failed call by its HTTP status (None: no answer), with a message that holds no key."""
+    """The class of a failed call by its HTTP status (None: no answer that says one), with a message without a key."""
     said = f"{f'HTTP {status}: ' if status else ''}{clean(text, model)}"
     wait = retry_after_s(headers)
     if status == 402 or (status in (400, 403, 429) and NO_CREDIT.search(text)):
@@ -81,8 +83,10 @@ def failure(status: int | None, text: str, headers: Mapping[str, str], model: Mo
     if status == 429:
         return CallError("rate_limited", said, wait)
     if status in (408, 504):
-        return CallError("timeout", said, wait)
-    if status is None or status >= 500 or status in (409, 424, 499):
+        return CallError("timeout", said, wait, maybe_paid=True)
+    if status is None:
+        return CallError("unavailable", said, wait, maybe_paid=True)
+    if status >= 500 or status in (409, 424, 499):
         return CallError("unavailable", said, wait)
     return CallError("image_rejected" if IMAGE_WORDS.search(text) else "bad_request", said)
 
@@ -94,12 +98,25 @@ def classed(sdk: ModuleType, model: Model) -> Iterator[None]:
         yield
     except sdk.APIStatusError as error:
         raise failure(error.status_code, error.message, error.response.headers, model) from None
-    except sdk.APITimeoutError:
-        raise CallError("timeout", "no reply in time") from None
+    except sdk.APITimeoutError as error:
+        raise no_answer("timeout", error, model) from None
     except sdk.APIError as error:
-        raise failure(None, f"{type(error).__name__}: {error}", {}, model) from None
+        raise no_answer("unavailable", error, model) from None
     except ValueError as error:  # a body that is no JSON
         raise failure(None, f"the answer is no JSON: {error}", {}, model) from None
+
+
+def no_answer(kind: str, error: BaseException, model: Model) -> CallError:
+    """The failure of a call that no answer came back for; it cost nothing where there was no connection."""
+    sent = not any(NO_CONNECTION.match(type(cause).__name__) for cause in _causes(error))
+    said = "no reply in time" if kind == "timeout" else f"{type(error).__name__}: {clean(str(error), model)}"
+    return CallError(kind, said, maybe_paid=sent)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
