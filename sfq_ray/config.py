@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 
 class ConfigError(Exception):
@@ -82,9 +82,18 @@ class Judge(Section):
     reask: bool = Field(True, description="Ask once more when a reply is invalid.")
     max_output_tokens: int = Field(8192, gt=0, description="Of one reply, thinking included.")
     temperature: float | None = Field(0.0, ge=0, le=2, description="Sent to models that take it; null: their own.")
+    thinking: Literal["off", "low", "medium", "high"] | None = Field(
+        None, description="Of all models that can be told; null: the provider's own default. See judge.thinking."
+    )
     deadline_s: float = Field(300.0, gt=0, description="For one call with all its attempts.")
     calls_in_flight: int = Field(64, gt=0, description="Of one model, all workers together.")
     max_failure_rate: float = Field(0.2, ge=0, le=1, description="A run with more failed scores stops the job.")
+
+    @field_validator("thinking", mode="before")
+    @classmethod
+    def _off(cls, value: object) -> object:
+        """YAML reads a bare `off` as false."""
+        return "off" if value is False else value
 
 
 class Settings(Section):

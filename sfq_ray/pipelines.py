@@ -7,6 +7,7 @@ Every job continues where an earlier run of it stopped, and refuses a directory 
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -135,6 +136,8 @@ def judge(
     """figures/ -> calls/ and scores/ (in `out`, if that is another directory), for every run of the choice."""
     plan = make_plan(settings.judge, choice)
     parts = _figure_parts(figures)
+    for note in plan.thinking_notes(settings.judge):
+        sys.stderr.write(f"{note}\n")
     store = Store(out or figures)
     store.prepare()
     with store.locked():

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from sfq_ray.config import Section
+from sfq_ray.config import Judge, Section
 from sfq_ray.judge.dialects import DIALECTS
 from sfq_ray.judge.records import load_records
 
@@ -34,7 +34,10 @@ class Model(Section):
     thinking: Literal["none", "switch", "effort", "budget", "cannot_disable"] | None = Field(
         None,
         description="none: it does not think; switch: on or off; effort: by level; budget: in tokens; "
-        "cannot_disable: it always does, whatever the level.",
+        "cannot_disable: it always does, whatever the level. By which fields: judge.thinking.",
+    )
+    thinking_levels: tuple[Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"], ...] | None = Field(
+        None, min_length=1, description="Of effort and cannot_disable, the lowest first."
     )
     system: bool | None = Field(None, description="Whether system messages may be sent.")
     logprobs: bool | None = Field(None, description="Whether log-probabilities may be asked for.")
@@ -43,7 +46,7 @@ class Model(Section):
     max_images: int | None = Field(None, ge=0, description="In one request.")
     context_tokens: int | None = Field(None, gt=0)
     max_output_tokens: int | None = Field(None, gt=0)
-    extra: dict[str, Any] = Field(default_factory=dict, description="Sent as it stands with every request.")
+    extra: dict[str, Any] = Field(default_factory=dict, description="Sent as it stands; wins over settings.")
     requests_per_minute: float | None = Field(None, gt=0, description="Of the account; null: found out by 429.")
     tokens_per_minute: float | None = Field(None, gt=0, description="Of the account.")
     checked: date | None = Field(None, description="Day on which the source was read.")
@@ -57,6 +60,10 @@ class Model(Section):
         if dialect not in DIALECTS:
             raise ValueError(f"unknown; known: {', '.join(sorted(DIALECTS))}")
         return dialect
+
+    def output_tokens(self, settings: Judge) -> int:
+        """The most tokens that a reply may have, thinking included."""
+        return min(self.max_output_tokens or settings.max_output_tokens, settings.max_output_tokens)
 
 
 EMBEDDED = Model(name="rules", backend="rules", model="rules-1", dialect="prompt_only", source="documentation")

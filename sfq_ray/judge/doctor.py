@@ -19,6 +19,7 @@ from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.parse import parse
 from sfq_ray.judge.schemas import REPLIES
 from sfq_ray.judge.sending import answered
+from sfq_ray.judge.thinking import thinking_of
 from sfq_ray.rubric import DIMENSIONS
 
 PROBE_S = 60.0  # for one call
@@ -47,11 +48,14 @@ def _examine(model: Model, settings: Judge, probe: bool) -> Finding:
         load_backend(model, settings)
     except (ConfigError, FatalError) as error:
         return Finding(model.name, model.backend, False, str(error))
-    if not probe:
-        return Finding(model.name, model.backend, True, f"package and key are there; replies by {model.dialect}")
-    patience = settings.model_copy(update={"deadline_s": min(settings.deadline_s, PROBE_S)})  # of SDKs with threads
-    usable, says = asyncio.run(_probe(model, patience))
-    return Finding(model.name, model.backend, usable, says)
+    usable, says = True, f"package and key are there; replies by {model.dialect}"
+    if probe:
+        patience = settings.model_copy(update={"deadline_s": min(settings.deadline_s, PROBE_S)})  # of SDKs with threads
+        usable, says = asyncio.run(_probe(model, patience))
+    note = thinking_of(model, settings).note
+    return Finding(
+        model.name, model.backend, usable, f"{says}; thinking {settings.thinking}: {note}" if note else says
+    )  # fmt: skip
 
 
 async def _probe(model: Model, settings: Judge) -> tuple[bool, str]:

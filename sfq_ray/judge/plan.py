@@ -19,6 +19,7 @@ from sfq_ray.judge.matrix import SAFE, Run, choose, load_matrix, own_runs, repea
 from sfq_ray.judge.prices import Price, load_prices
 from sfq_ray.judge.rendering import prompt_hashes
 from sfq_ray.judge.sending import Sender
+from sfq_ray.judge.thinking import thinking_of
 from sfq_ray.registry import check
 
 
@@ -51,6 +52,14 @@ class Plan:
             if model.backend != EMBEDDED.backend:
                 found.setdefault(account_of(model), []).append(model)
         return found
+
+    def thinking_notes(self, settings: Judge) -> list[str]:
+        """A line for each model that cannot think just as the settings ask."""
+        return [
+            f"thinking {settings.thinking}: {model.name}: {note}"
+            for model in self.models.values()
+            if model.backend != EMBEDDED.backend and (note := thinking_of(model, settings).note)
+        ]
 
     def lineage(self, settings: Judge) -> dict[str, Any]:
         """By run id what it was made with, for the manifest."""
@@ -100,7 +109,10 @@ def account_of(model: Model) -> str:
 
 def _lineage(model: Model, settings: Judge) -> dict[str, Any]:
     place = {"name": model.name, "backend": model.backend, "model": model.model}
-    return place if model.backend == EMBEDDED.backend else place | decoding(model, settings)
+    if model.backend == EMBEDDED.backend:
+        return place
+    note = thinking_of(model, settings).note
+    return place | decoding(model, settings) | ({"thinking_note": note} if note else {})
 
 
 @dataclass(frozen=True)

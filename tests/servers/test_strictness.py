@@ -117,6 +117,10 @@ INVALID = [
     (messages(thinking=ADAPTIVE, temperature=0), "may only be set to 1 when thinking"),
     (messages(thinking=ADAPTIVE, **anthropic_tool()), "Thinking may not be enabled when tool_choice forces tool use."),
     (messages("claude-fable-5", **anthropic_tool()), "tool_choice.type: 'tool' is not supported"),
+    (chat("gpt-5.2", reasoning_effort="off"), "Invalid value: 'off'."),
+    (messages("claude-opus-4-8", output_config={"effort": "none"}), "output_config.effort: Input should be"),
+    (generate(thinkingConfig={"thinkingLevel": "OFF"}), "thinking_config.thinking_level"),
+    (generate(thinkingConfig={"thinkingLevel": "LOW", "thinkingBudget": 9}), "only one of thinking budget and"),
     (generate("gemini-3-pro", thinkingConfig={"thinkingBudget": 0}), "This model only works in thinking mode."),
     (converse(additionalModelRequestFields={"reasoningConfig": {"type": "enabled"}}), "reasoningConfig"),
 ]  # fmt: skip

@@ -37,6 +37,7 @@ PICTURE_FAULTS = {
     "number": "Too many images: {number} > {limit}",
 }
 FORCING = ("any", "tool")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 def matches(path: str) -> bool:
@@ -151,7 +152,10 @@ def _tool(body: Mapping[str, Any], model: Model, thinking: bool) -> tuple[str | 
 
 
 def _schema(body: Mapping[str, Any], model: Model) -> Mapping[str, Any] | None:
-    form = (body.get("output_config") or {}).get("format")
+    output = body.get("output_config") or {}
+    if output.get("effort", "high") not in EFFORTS:
+        raise Refused("invalid", "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
+    form = output.get("format")
     if form is None:
         return None
     if form.get("type") != "json_schema" or "json_schema" not in model.json_modes:

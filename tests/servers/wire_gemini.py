@@ -34,6 +34,7 @@ ERRORS = {
     "server_error": (500, "INTERNAL", "An internal error has occurred. Please retry."),
     "overloaded": (503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
 }  # fmt: skip
+LEVELS = ("MINIMAL", "LOW", "MEDIUM", "HIGH")
 FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
 PICTURE_FAULTS = {
     "base64": "Invalid value at 'contents[0].parts[0].inline_data.data' (TYPE_BYTES), Base64 decoding failed",
@@ -129,6 +130,13 @@ def _thinking(config: Mapping[str, Any], model: Model) -> bool:
         return model.thinking in ("on", "always")
     if model.thinking == "never":
         raise Refused("invalid", "Thinking is not enabled for this model.")
+    _check_names(
+        wish, ("thinkingBudget", "thinkingLevel", "includeThoughts"), " at 'generation_config.thinking_config'"
+    )
+    if "thinkingBudget" in wish and "thinkingLevel" in wish:
+        raise Refused("invalid", "You can only set only one of thinking budget and thinking level.")
+    if wish.get("thinkingLevel", "HIGH").upper() not in LEVELS:
+        raise Refused("invalid", "Invalid value at 'generation_config.thinking_config.thinking_level'")
     if wish.get("thinkingBudget") == 0 and model.thinking == "always":
         raise Refused("invalid", "Budget 0 is invalid. This model only works in thinking mode.")
     return wish.get("thinkingBudget") != 0

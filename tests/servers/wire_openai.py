@@ -30,6 +30,7 @@ OWN_FIELDS = {
     "glm": {"thinking", "do_sample", "request_id", "user_id"},
     "ark": {"thinking", "reasoning_effort"},
 }
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 FINISH = {"stop": "stop", "length": "length", "refusal": "content_filter"}
 PICTURE_FAULTS = {
     "base64": "Invalid base64 image_url.",
@@ -79,6 +80,9 @@ def _thinking(body: Mapping[str, Any], model: Model) -> bool:
     """Whether the model will think. Raises Refused where the model cannot be told to do what it is told."""
     wish: bool | None = None
     if body.get("reasoning_effort") is not None:
+        if body["reasoning_effort"] not in EFFORTS:
+            message = f"Invalid value: '{body['reasoning_effort']}'."
+            raise Refused("invalid", message, "reasoning_effort", "invalid_value")
         wish = body["reasoning_effort"] not in ("none", "minimal")
     if body.get("enable_thinking") is not None:
         wish = bool(body["enable_thinking"])

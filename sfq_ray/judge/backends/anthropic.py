@@ -57,10 +57,16 @@ class AnthropicBackend:
         options: dict[str, Any] = {"max_tokens": self.params["max_output_tokens"]}
         if "temperature" in self.params:
             options["temperature"] = self.params["temperature"]
+        options |= self.params.get("thinking", {})
+        extra = dict(self.record.extra)
+        # the SDK would put an output_config of `extra` in the place of the one with the schema
+        output = options.get("output_config", {}) | extra.pop("output_config", {})
         if schema is not None:
-            options["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-        if self.record.extra:
-            options["extra_body"] = dict(self.record.extra)
+            output = {"format": {"type": "json_schema", "schema": schema}} | output
+        if output:
+            options["output_config"] = output
+        if extra:
+            options["extra_body"] = extra
         return options
 
 

@@ -68,6 +68,7 @@ class GeminiBackend:
             }
         if "temperature" in self.params:
             options["temperature"] = self.params["temperature"]
+        options |= self.params.get("thinking", {})
         if self.record.extra:
             options["http_options"] = self.types.HttpOptions(extra_body=dict(self.record.extra))
         return options

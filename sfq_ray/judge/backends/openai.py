@@ -64,7 +64,7 @@ class OpenAIBackend:
             body["response_format"] = {"type": "json_object"}
         if self.record.logprobs:
             options |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-        return options | {"extra_body": body | self.record.extra}
+        return options | {"extra_body": body | self.params.get("thinking", {}) | self.record.extra}
 
     def _reply(self, completion: Any, sent: Any, latency_s: float) -> Reply:
         choices = getattr(completion, "choices", None)

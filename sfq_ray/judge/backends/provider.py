@@ -19,6 +19,7 @@ from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.images import Sent, fit
+from sfq_ray.judge.thinking import thinking_of
 
 MAX_MESSAGE = 300  # characters of what a provider says
 IMAGE_WORDS = re.compile(r"image|pixel|media", re.IGNORECASE)
@@ -45,15 +46,17 @@ def key_of(model: Model) -> str:
 
 def decoding(model: Model, settings: Judge) -> dict[str, Any]:
     """What determines a reply besides the messages: part of every request id."""
-    most = model.max_output_tokens or settings.max_output_tokens
     params: dict[str, Any] = {
         "dialect": model.dialect,
-        "max_output_tokens": min(most, settings.max_output_tokens),
+        "max_output_tokens": model.output_tokens(settings),
         "image": [model.max_image_side_px, model.max_image_bytes],
         "extra": dict(model.extra),
     }
     if model.sampling and settings.temperature is not None:
         params["temperature"] = settings.temperature
+    thinking = thinking_of(model, settings).fields
+    if thinking:  # without it the ids of requests stay what they were before there was the setting
+        params["thinking"] = dict(thinking)
     return params
 
 
