@@ -59,8 +59,8 @@ Protocols = Annotated[
 
 @app.command()
 def run(
-    pdfs: Paths, out: OutPlace, config: Config = None, workers: Workers = None, ocr: Ocr = None, backend: Backend = None,
-    protocols: Protocols = None,
+    pdfs: Paths, out: OutPlace, config: Config = None, workers: Workers = None, ocr: Ocr = None,
+    backend: Backend = None, protocols: Protocols = None,
 ) -> None:  # fmt: skip
     """Extract, judge and report in one go."""
     with _clear_errors():

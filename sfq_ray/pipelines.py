@@ -294,7 +294,7 @@ def _claim(
         changed = sorted(
             key for key in old.keys() | new.keys()
             if old.get(key) != new.get(key) and key.rpartition("settings.")[2] not in FREE_SETTINGS
-            and not key.startswith(added)
+            and not key.startswith(added) and not key.endswith(".thinking_note")
         )  # fmt: skip
         if changed:
             listed = "; ".join(f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in changed)
