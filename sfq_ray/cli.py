@@ -208,6 +208,21 @@ def split_(
         typer.echo("\n".join([*balance_lines(balance), f"split: {path}"]))
 
 
+@app.command("release")
+def release_(
+    source: OutArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the dataset; a former release is replaced.")],
+    split: Annotated[Path | None, typer.Option("--split", help="A split to go along. Default: DIR/splits.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Of the dataset. Default: DIR's.")] = None,
+    licence: Annotated[str, typer.Option("--license", help="The hub's id of the dataset's licence.")] = "unknown",
+) -> None:
+    """Write the kept figures and their ratings as a dataset in the benchmark's layout, with a data card."""
+    with _clear_errors():
+        from sfq_ray.evaluate.release import release, release_lines
+
+        typer.echo("\n".join(release_lines(release(source, out, split, name, licence))))
+
+
 @app.command()
 def settings(config: Config = None) -> None:
     """Print all settings as YAML, ready to be edited and given to --config."""

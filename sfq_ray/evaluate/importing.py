@@ -23,6 +23,7 @@ ROWS_PER_PART = 64
 TOLERANCE = 1e-3  # of means: they are written with four decimals and come from float32
 EXAMPLES = 5
 REPORT = "import.json"
+SEPARATORS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
 
 Report = dict[str, Any]
 
@@ -218,10 +219,11 @@ def split_row(key: Key, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_jsonl(path: Path, rows: list[dict[str, Any]]) -> None:
-    """One JSON object a line. Raises FatalError."""
+    """One JSON object a line, also for readers that break lines at every separator of Unicode. Raises FatalError."""
+    lines = (json.dumps(row, ensure_ascii=False).translate(SEPARATORS) + "\n" for row in rows)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        path.write_text("".join(lines), encoding="utf-8")
     except OSError as error:
         raise disk_error(path, error) from error
 

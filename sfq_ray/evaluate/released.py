@@ -2,6 +2,7 @@
 
 A row tells what the dataset tells: columns it says nothing about stay null. domain_l1, domain_l2 and section have no
 column. Its captions are a layout model's Markdown and are not mended; only the label is taken off, as everywhere.
+Releases of our own (`sfq release`) also say which part of the caption is its label, and how each paragraph was bound.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sfq_ray.extract.curate import perceptual_hash
 from sfq_ray.extract.references import find_references, normalise_label
 from sfq_ray.features.descriptors import decode
 from sfq_ray.rubric import LONG_NAMES
-from sfq_ray.tables import FEATURE_FIELDS
+from sfq_ray.tables import CONTEXT, FEATURE_FIELDS
 
 CAPTION_LABEL = re.compile(
     r"\s*(?P<mark>[*_]{0,3})(?P<word>(?:supplementary\s+)?fig(?:ure|\.)?)\s*"
@@ -36,7 +37,7 @@ MEANS = {code.value: (f"human_{long}", long, code.value) for code, long in LONG_
 KNOWN_KEYS = (
     {"figure_id", "paper_id", "paper_id_norm", "fig_index", "venue", "year", "title", "caption", "section", "image"}
     | {"context_texts", "context_count", "domain_l1", "domain_l2", "width", "height", "annotator_count", "annotations"}
-    | {"features", *FEATURES, *(keys[0] for keys in MEANS.values())}
+    | {"caption_label", "label", "context_details", "features", *FEATURES, *(keys[0] for keys in MEANS.values())}
 )
 
 
@@ -47,14 +48,14 @@ def figure_row(
 
     `labels` are those of all figures of the paper, which the reference finder needs to know.
     """
-    caption_label, label, caption = split_caption(text(record.get("caption")))
+    caption_label, label, caption = caption_parts(record)
     year = number(record.get("year"))
     row: dict[str, Any] = {
         "figure_id": key.figure_id, "paper_id": key.paper_id, "fig_index": key.fig_index,
         "venue": text(record.get("venue")), "year": int(year) if year is not None and 1000 <= year <= 9999 else None,
         "title": text(record.get("title")),
         "label": label, "caption_label": caption_label, "caption": caption,
-        "contexts": contexts(record.get("context_texts"), own_label(record, key), labels),
+        "contexts": bound_before(record) or contexts(record.get("context_texts"), own_label(record, key), labels),
         **features(record),
         **picture(root, text(record.get("image")) or f"images/{record.get('figure_id')}.png"),
     }  # fmt: skip
@@ -71,9 +72,32 @@ def split_caption(caption: str | None) -> tuple[str | None, str | None, str | No
     return printed, match["label"], text(caption[match.end() :])
 
 
+def caption_parts(record: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
+    """As `split_caption`, or as the record itself says, where it has a caption_label (which may be null)."""
+    whole = text(record.get("caption"))
+    if "caption_label" not in record:
+        return split_caption(whole)
+    printed = text(record["caption_label"])
+    if whole is not None and printed is not None:
+        whole = text(whole.removeprefix(printed).removeprefix(" "))
+    return printed, text(record.get("label")), whole
+
+
 def own_label(record: Mapping[str, Any], key: Key) -> str:
     """The label that citing paragraphs use, normalised: the caption's, or the index the dataset binds by."""
-    return normalise_label(split_caption(text(record.get("caption")))[1] or str(key.fig_index))
+    return normalise_label(caption_parts(record)[1] or str(key.fig_index))
+
+
+def bound_before(record: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The citing paragraphs with the details that the record gives for each of them; None where it does not."""
+    texts, details = record.get("context_texts"), record.get("context_details")
+    if not (isinstance(texts, list) and isinstance(details, list) and len(texts) == len(details)):
+        return None
+    try:
+        given = [{**detail, "text": text(paragraph)} for paragraph, detail in zip(texts, details, strict=True)]
+        return [found for found in pa.array(given, CONTEXT).to_pylist() if found["text"] is not None]
+    except (TypeError, ValueError):  # pa.ArrowInvalid is a ValueError
+        return None
 
 
 def contexts(given: Any, label: str, labels: Iterable[str]) -> list[dict[str, Any]]:

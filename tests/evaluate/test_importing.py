@@ -15,7 +15,7 @@ from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.gold import gold
 from sfq_ray.evaluate.importing import import_ratings
 from sfq_ray.evaluate.ratings import Key, figure_key
-from sfq_ray.evaluate.released import contexts, picture, split_caption
+from sfq_ray.evaluate.released import bound_before, caption_parts, contexts, picture, split_caption
 from sfq_ray.judge.calls import figure_of
 from sfq_ray.rubric import DIMENSIONS, LONG_NAMES
 from sfq_ray.store import Store
@@ -206,6 +206,31 @@ def test_keys():
 )
 def test_the_label_is_taken_off_a_caption(caption, expected):
     assert split_caption(caption) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"caption": "Fig S2 Loss", "caption_label": "Fig S2", "label": "S2"}, ("Fig S2", "S2", "Loss")),
+        ({"caption": "Figure 3: quoted", "caption_label": None}, (None, None, "Figure 3: quoted")),
+        ({"caption": "Figure 3:", "caption_label": "Figure 3:", "label": "3"}, ("Figure 3:", "3", None)),
+        ({"caption": None, "caption_label": None, "label": "3"}, (None, "3", None)),
+    ],
+)
+def test_a_record_that_says_what_its_label_is_is_believed(given, expected):
+    assert caption_parts(given) == expected
+
+
+@pytest.mark.parametrize(
+    "details", [None, "x", [], ["x"], [3], [{"spans": "x"}], [{"page": "first"}], [{"weight": []}]]
+)
+def test_details_of_paragraphs_that_do_not_fit_are_not_used(details, dataset, tmp_path):
+    assert bound_before({"context_texts": ["Figure 1 shows it."], "context_details": details}) is None
+    import_ratings(
+        dataset(record("p", 1, context_texts=["Figure 1 shows it."], context_details=details)), tmp_path / "o"
+    )
+    (figure,) = Store(tmp_path / "o").rows("figures")
+    assert [context["evidence"] for context in figure["contexts"]] == ["imported"]
 
 
 def test_only_paragraphs_that_name_this_figure_have_spans():
