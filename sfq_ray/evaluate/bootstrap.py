@@ -150,8 +150,8 @@ def intervals(
 ) -> tuple[Mapping[str, Interval], ...]:
     """Of each run the interval of every metric of METRICS, and of the MAE of each dimension under its name.
 
-    All from the resamples `weights` (B, P); below FEW_PAPERS those of errors are wild, each from `seed` anew, so that no
-    run's interval depends on which others there are. None with fewer than two papers.
+    All from the resamples `weights` (B, P); below FEW_PAPERS those of errors are wild, each from `seed` anew, so that
+    no run's interval depends on which others there are. None with fewer than two papers.
     """
     e = errors(gold, runs)
     values = {"mae": np.abs(e), "bias": e, **dimension_errors(gold, runs)}
