@@ -120,6 +120,7 @@ def evaluate(
     gold, rated, left_out = judgements.rated.gold, judgements.rated, dict(judgements.left_out)
     groups = repeats(judgements.runs)
     runs = [group[0] for group in groups]
+    left_out |= {f"repeats that stand in test-retest only: {run.run_id}": 1 for group in groups for run in group[1:]}
     if not runs:
         raise FatalError(
             "no run has a score of a figure of the gold; do figures and ratings come from the same papers?"

@@ -27,7 +27,7 @@ def markdown(evaluation: Evaluation) -> str:
         ("Raters", RATERS, _raters(evaluation)),
         ("Test-retest", RETEST, _retest(evaluation)),
         ("Calls, tokens and money", SPENDING, _spending(evaluation)),
-        ("Published by the authors of the benchmark", f"{SOURCE[0].upper()}{SOURCE[1:]}.", _published()),
+        ("Published by the authors of the benchmark", f"From {SOURCE}.", _published()),
         ("Left out", "", _left_out(evaluation)),
     ]
     written = [
@@ -160,6 +160,8 @@ def _published() -> Iterator[str]:
 
 
 def _left_out(evaluation: Evaluation) -> Iterator[str]:
+    if not evaluation.left_out:
+        yield "- nothing"
     for name, count in evaluation.left_out.items():
         yield f"- {escaped(name)}: {count:,}"
     if evaluation.adjudication:

@@ -33,7 +33,9 @@ def publish(evaluation: Evaluation, inputs: Mapping[str, Any], out: Path) -> Non
     texts = {f"{name}.csv": csv_text(sheet) for name, sheet in sheets(evaluation).items()}
     texts["leaderboard.md"] = markdown(evaluation)
     texts["leaderboard.tex"] = latex(evaluation)
-    texts["evaluation.json"] = json.dumps(record(evaluation, inputs), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    texts["evaluation.json"] = (
+        json.dumps(record(evaluation, inputs), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    )
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
