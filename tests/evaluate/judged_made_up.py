@@ -53,13 +53,13 @@ def score(run_id: str, paper: str, index: int, scores: tuple[Any, ...] | None, *
 class Made:
     """Gold of three raters on `papers` x `per_paper` figures, and judges at given distances from it."""
 
-    def __init__(self, out: Path, papers: int = 12, per_paper: int = 4, seed: int = 0) -> None:
+    def __init__(self, out: Path, papers: int = 12, per_paper: int = 4, seed: int = 0, rater_sd: float = 1.0) -> None:
         self.out, self.rng = out, np.random.default_rng(seed)
         self.keys = [(f"p{p:03d}", i) for p in range(papers) for i in range(1, per_paper + 1)]
         hard = np.repeat(self.rng.normal(size=papers), per_paper)[:, None, None]
         n = len(self.keys)
         true = 6.5 + hard + self.rng.normal(size=(n, 1, 5))
-        self.ratings = np.clip(np.round(true + self.rng.normal(size=(n, 3, 5))), 1, 10)
+        self.ratings = np.clip(np.round(true + self.rng.normal(scale=rater_sd, size=(n, 3, 5))), 1, 10)
         self.ratings[self.rng.random(n) < 0.3, :, 3] = np.nan  # never cited
         self.figures = [
             figure(p, i, contexts=[] if np.isnan(r[0, 3]) else [{"text": "See Figure 1."}])
