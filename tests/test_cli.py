@@ -23,7 +23,19 @@ def test_without_arguments_it_says_how_to_start():
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["run"], ["extract"], ["judge"], ["report"], ["settings"], ["import"], ["gold", "audit"], ["split"]]
+    "command",
+    [
+        [],
+        ["run"],
+        ["extract"],
+        ["judge"],
+        ["report"],
+        ["settings"],
+        ["import"],
+        ["gold", "audit"],
+        ["split"],
+        ["evaluate"],
+    ],
 )
 def test_help_everywhere(command):
     result = run(*command, "--help")
@@ -43,6 +55,7 @@ def test_help_everywhere(command):
         (["import", "nowhere.csv", "--out", "o"], "nowhere.csv: cannot be read"),
         (["gold", "audit", "empty"], "run `sfq import"),
         (["split", "empty"], "run `sfq import"),
+        (["evaluate", "empty"], "run `sfq import"),
         (["run", "a.pdf", "--out", "a.pdf"], "another --out"),
         (["run", "a.pdf", "--out", "o", "--config", "missing.yaml"], "missing.yaml: cannot be read"),
         (["run", "a.pdf", "--out", "o", "--config", "wrong.yaml"], "extract.dp: Extra inputs are not permitted"),
