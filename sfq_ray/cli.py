@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +13,9 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 import typer
 
 from sfq_ray.config import ConfigError, Settings, load
-from sfq_ray.errors import FatalError
+from sfq_ray.evaluate.commands import evaluation
 from sfq_ray.places import Place, place
+from sfq_ray.terminal import clear_errors, quiet
 
 app = typer.Typer(
     help="Research-paper PDFs in, scored scientific figures out. Start with: sfq run PDFS --out DIR",
@@ -26,11 +23,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-gold = typer.Typer(help="Human ratings.", no_args_is_help=True)
-app.add_typer(gold, name="gold")
+app.add_typer(evaluation)
 
 SHOWN_FAILURES = 10
-NATIVE_LOG_BYTES = 4000  # shown of what native code said before an unexpected failure
 
 Paths = Annotated[
     list[str],
@@ -38,12 +33,10 @@ Paths = Annotated[
         metavar="PDFS...", help="PDF files, folders, globs, or a manifest (Parquet, CSV, JSONL with a column path)."
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", help="Output directory. The same command continues in it.")]
-OutPlace = Annotated[
+Out = Annotated[
     Any, typer.Option("--out", "-o", parser=place, metavar="PLACE", help="Directory or s3://..., to continue in.")
 ]
-OutArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Output directory of an earlier job.")]
-PlaceArgument = Annotated[
+OutArgument = Annotated[
     Any, typer.Argument(parser=place, metavar="DIR", help="Output directory of an earlier job, or s3://...")
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="YAML file with settings; `sfq settings` prints all.")]
@@ -59,15 +52,15 @@ Protocols = Annotated[
 
 @app.command()
 def run(
-    pdfs: Paths, out: OutPlace, config: Config = None, workers: Workers = None, ocr: Ocr = None,
+    pdfs: Paths, out: Out, config: Config = None, workers: Workers = None, ocr: Ocr = None,
     backend: Backend = None, protocols: Protocols = None,
 ) -> None:  # fmt: skip
     """Extract, judge and report in one go."""
-    with _clear_errors():
+    with clear_errors():
         from sfq_ray import pipelines
 
         settings = _settings(config, ocr=ocr, backend=backend, protocols=protocols)
-        with _quiet():
+        with quiet():
             pipelines.run(pdfs, out, settings, workers)
         _summary(out)
         _exit_code(out)
@@ -75,12 +68,12 @@ def run(
 
 
 @app.command()
-def extract(pdfs: Paths, out: OutPlace, config: Config = None, workers: Workers = None, ocr: Ocr = None) -> None:
+def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = None, ocr: Ocr = None) -> None:
     """Find figures, captions and citing paragraphs in PDFs: papers/ and figures/."""
-    with _clear_errors():
+    with clear_errors():
         from sfq_ray import pipelines
 
-        with _quiet():
+        with quiet():
             pipelines.extract(pdfs, out, _settings(config, ocr=ocr), workers)
         _summary(out)
         _exit_code(out)
@@ -88,7 +81,7 @@ def extract(pdfs: Paths, out: OutPlace, config: Config = None, workers: Workers 
 
 @app.command()
 def judge(
-    figures: PlaceArgument, config: Config = None, workers: Workers = None, backend: Backend = None,
+    figures: OutArgument, config: Config = None, workers: Workers = None, backend: Backend = None,
     protocols: Protocols = None,
     out: Annotated[
         Any, typer.Option("--out", "-o", parser=place, metavar="PLACE", help="For calls/ and scores/. Default: DIR.")
@@ -106,7 +99,7 @@ def judge(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and money by run.")] = False,
 ) -> None:  # fmt: skip
     """Score the extracted figures: calls/ and scores/."""
-    with _clear_errors():
+    with clear_errors():
         from sfq_ray import pipelines
         from sfq_ray.judge.plan import Choice
 
@@ -115,7 +108,7 @@ def judge(
         if dry_run:
             _estimates(pipelines.estimate(figures, settings, out, choice))
             return
-        with _quiet():
+        with quiet():
             pipelines.judge(figures, settings, workers, out, choice)
         _summary(figures, out)
 
@@ -129,7 +122,7 @@ def doctor(
     config: Config = None,
 ) -> None:  # fmt: skip
     """Say which models are usable here and what is missing. Exits with 1 where one is not."""
-    with _clear_errors():
+    with clear_errors():
         from sfq_ray.judge.capabilities import load_models
         from sfq_ray.judge.doctor import examine
         from sfq_ray.judge.matrix import choose, load_matrix
@@ -152,123 +145,26 @@ def doctor(
 
 @app.command()
 def report(
-    tables: PlaceArgument,
+    tables: OutArgument,
     scores: Annotated[
         Any, typer.Option(parser=place, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder of the report. Default: DIR/report.")] = None,
 ) -> None:
     """Write the report of an output directory: report/index.html."""
-    with _clear_errors():
+    with clear_errors():
         from sfq_ray import pipelines
 
         typer.echo(f"report: {pipelines.report(tables, out, scores)}")
 
 
-@app.command("import")
-def import_(
-    dataset: Annotated[
-        Path, typer.Argument(metavar="DATASET", help="Folder of a released dataset, or a file of rows.")
-    ],
-    out: Out,
-) -> None:
-    """Read a dataset with human ratings, or own annotations (JSONL, CSV): figures/ and ratings/."""
-    with _clear_errors():
-        from sfq_ray.evaluate.importing import import_ratings, report_lines
-
-        typer.echo("\n".join(report_lines(import_ratings(dataset, out))))
-
-
-@gold.command("audit")
-def gold_audit(out: OutArgument) -> None:
-    """Say what speaks against the human ratings in ratings/. Exits with 1 where a check fails."""
-    with _clear_errors():
-        from sfq_ray.evaluate.audit import audit, audit_lines
-        from sfq_ray.evaluate.ratings import read_ratings
-
-        findings = audit(read_ratings(out))
-        typer.echo("\n".join(audit_lines(findings)))
-        if not all(finding.passed for finding in findings):
-            raise typer.Exit(1)
-
-
-@app.command("split")
-def split_(
-    out: OutArgument,
-    n: Annotated[int, typer.Option("--n", min=1, help="Figures in the split.")] = 1200,
-    quotas: Annotated[
-        str | None, typer.Option("--quotas", help="By venue, as ACL=300,ICML=900. Default: shares.")
-    ] = None,
-) -> None:
-    """Choose a fixed test split of rated figures, whole papers only: splits/eval<n>.jsonl."""
-    with _clear_errors():
-        from sfq_ray.evaluate.splits import balance_lines, parse_quotas, write_split
-
-        path, balance = write_split(out, n, parse_quotas(quotas))
-        typer.echo("\n".join([*balance_lines(balance), f"split: {path}"]))
-
-
-@app.command("release")
-def release_(
-    source: OutArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the dataset; a former release is replaced.")],
-    split: Annotated[Path | None, typer.Option("--split", help="A split to go along. Default: DIR/splits.")] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Of the dataset. Default: DIR's.")] = None,
-    licence: Annotated[str, typer.Option("--license", help="The hub's id of the dataset's licence.")] = "unknown",
-) -> None:
-    """Write the kept figures and their ratings as a dataset in the benchmark's layout, with a data card."""
-    with _clear_errors():
-        from sfq_ray.evaluate.release import release, release_lines
-
-        typer.echo("\n".join(release_lines(release(source, out, split, name, licence))))
-
-
 @app.command()
 def settings(config: Config = None) -> None:
     """Print all settings as YAML, ready to be edited and given to --config."""
-    with _clear_errors():
+    with clear_errors():
         import yaml
 
         typer.echo(yaml.safe_dump(load(config).model_dump(mode="json"), sort_keys=False), nl=False)
-
-
-@contextmanager
-def _clear_errors() -> Iterator[None]:
-    """An error that the user can mend is one line on stderr; an interrupted job says how to go on."""
-    try:
-        yield
-    except (FatalError, ConfigError) as error:
-        typer.echo(f"sfq: {error}", err=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        typer.echo("\nsfq: stopped; run the same command again to continue", err=True)
-        raise typer.Exit(130) from None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Native code of this process (Ray, OpenCV) writes to file descriptor 2, which no logging setting reaches.
-
-    For the time of the job that descriptor leads to a file, whose end is shown when the job breaks; what the command
-    itself has to say still goes to the terminal.
-    """
-    terminal, kept = sys.stderr, os.dup(2)
-    with tempfile.TemporaryFile() as log:
-        os.dup2(log.fileno(), 2)
-        sys.stderr = os.fdopen(kept, "w", buffering=1)
-        try:
-            yield
-        except (FatalError, ConfigError, KeyboardInterrupt):
-            raise
-        except BaseException:
-            log.seek(max(0, log.tell() - NATIVE_LOG_BYTES))
-            sys.stderr.write(log.read().decode("utf-8", "replace"))
-            raise
-        finally:
-            sys.stderr.flush()
-            os.dup2(kept, 2)
-            sys.stderr.close()
-            sys.stderr = terminal
 
 
 def _settings(config: Path | None, **options: str | None) -> Settings:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -64,9 +64,12 @@ class Bucket:
             if info.type == fs.FileType.File and fnmatchcase(info.base_name, pattern):
                 yield self / info.base_name
 
+    def open(self, mode: Literal["rb"] = "rb") -> pa.NativeFile:
+        return self.files.open_input_file(self.key)
+
     def read_bytes(self) -> bytes:
-        with self.files.open_input_stream(self.key) as stream:
-            return bytes(stream.read())
+        with self.open() as file:
+            return bytes(file.read())
 
     def read_text(self, encoding: str = "utf-8") -> str:
         return self.read_bytes().decode(encoding)

@@ -7,6 +7,8 @@ calls/    one row per model call: the ledger         (written by judge)
 scores/   one row per (run, figure)                  (written by judge)
 ratings/  one row per (rater, figure), as given      (written by import)
 
+What evaluate writes is no table of parts; the schema of its leaderboard stands in evaluate.leaderboard.
+
 Two kinds of "not kept" are never mixed: `dropped` is the decision of a named rule, `error` is a failure.
 No column holds a time or a host of the job's own, so equal inputs give equal bytes.
 """

@@ -35,6 +35,7 @@ def test_without_arguments_it_says_how_to_start():
         ["gold", "audit"],
         ["split"],
         ["release"],
+        ["evaluate"],
     ],
 )
 def test_help_everywhere(command):
@@ -56,6 +57,7 @@ def test_help_everywhere(command):
         (["gold", "audit", "empty"], "run `sfq import"),
         (["split", "empty"], "run `sfq import"),
         (["release", "empty", "--out", "o"], "no kept figure here"),
+        (["evaluate", "empty"], "run `sfq import"),
         (["run", "a.pdf", "--out", "a.pdf"], "another --out"),
         (["run", "a.pdf", "--out", "o", "--config", "missing.yaml"], "missing.yaml: cannot be read"),
         (["run", "a.pdf", "--out", "o", "--config", "wrong.yaml"], "extract.dp: Extra inputs are not permitted"),

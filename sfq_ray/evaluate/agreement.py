@@ -98,11 +98,6 @@ class Metrics:
     mae_worst: float  # if every such figure had the largest error possible on 1..10
     dimensions: Mapping[Dimension, DimensionMetrics]
 
-    @property
-    def complete(self) -> bool:
-        """Every figure of the gold has an overall score."""
-        return self.coverage.value == 1
-
 
 def mean_of(values: ArrayLike) -> Measure:
     """Mean of the values that are there."""
@@ -132,13 +127,22 @@ def spearman(first: Floats, second: Floats) -> Measure:
     return Measure(float(np.corrcoef(rankdata(first[both]), rankdata(second[both]))[0, 1]), n)
 
 
+def dimension_first(ratings: Floats) -> tuple[Floats, Floats]:
+    """(n, 5) mean of each dimension over the raters that scored it, and (n,) mean of these over the dimensions on.
+
+    The only place where gold is made of ratings (n, R, 5). The second differs from the mean of the raters' own overalls
+    when raters leave different dimensions out.
+    """
+    scores = nanmean(ratings, axis=1)
+    return scores, nanmean(scores, axis=1)
+
+
 def gold_from_ratings(figure_ids: Sequence[str], papers: ArrayLike, ratings: Floats) -> Gold:
     """Gold of `ratings` (figures, raters, 5): the mean of each dimension over raters, then over the dimensions on.
 
-    It differs from the mean of the raters' own overalls when raters leave different dimensions out.
+    Raises ValueError where a figure has no score at all.
     """
-    scores = nanmean(ratings, axis=1)
-    return Gold(tuple(figure_ids), np.asarray(papers, dtype=np.int64), scores, nanmean(scores, axis=1))
+    return Gold(tuple(figure_ids), np.asarray(papers, dtype=np.int64), *dimension_first(ratings))
 
 
 def metrics(gold: Gold, judged: Judged) -> Metrics:

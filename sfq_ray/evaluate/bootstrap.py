@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from sfq_ray.evaluate.agreement import Floats, Gold, Ints, Judged, within_1
+from sfq_ray.rubric import DIMENSIONS
+
+Seed = int | Sequence[int]
 
 METRICS = ("mae", "within_1", "bias", "spearman")
 MEANS = ("mae", "within_1", "bias")
@@ -143,28 +146,43 @@ def wild_interval(
 
 
 def intervals(
-    gold: Gold, runs: Sequence[Judged], rng: np.random.Generator, draws: int = 10_000, level: float = 0.95
+    gold: Gold, runs: Sequence[Judged], weights: Floats, seed: Seed = 0, level: float = 0.95
 ) -> tuple[Mapping[str, Interval], ...]:
-    """Of each run the interval of every metric of METRICS; below FEW_PAPERS those of MAE and bias are wild."""
-    bounds = {
-        name: percentiles(values, level)
-        for name, values in bootstrap(gold, runs, resamples(gold.papers, draws, rng)).items()
-    }
+    """Of each run the interval of every metric of METRICS, and of the MAE of each dimension under its name.
+
+    All from the resamples `weights` (B, P); below FEW_PAPERS those of errors are wild, each from `seed` anew, so that
+    no run's interval depends on which others there are. None with fewer than two papers.
+    """
     e = errors(gold, runs)
+    values = {"mae": np.abs(e), "bias": e, **dimension_errors(gold, runs)}
+    draws = dict(bootstrap(gold, runs, weights))
+    draws |= {name: mean_draws(v, gold.papers, weights) for name, v in values.items() if name not in draws}
+    bounds = {name: percentiles(of_metric, level) for name, of_metric in draws.items()}
     result = []
     for column in range(len(runs)):
-        papers = len(np.unique(gold.papers[~np.isnan(e[:, column])]))
-        of_run = {name: _interval(bounds[name][:, column], "percentile", papers) for name in METRICS}
-        if papers < FEW_PAPERS:
-            for name, values in (("mae", np.abs(e[:, column])), ("bias", e[:, column])):
-                wild = wild_interval(values, gold.papers, rng, draws, level)
+        of_run = {}
+        for name, (low, high) in bounds.items():
+            own = values.get(name, e)[:, column]
+            papers = len(np.unique(gold.papers[~np.isnan(own)]))
+            if papers < FEW_PAPERS and name in values:
+                wild = wild_interval(own, gold.papers, np.random.default_rng(seed), len(weights), level)
                 of_run[name] = _interval(wild, "wild-t", papers)
+            else:
+                of_run[name] = _interval((low[column], high[column]), "percentile", papers)
         result.append(of_run)
     return tuple(result)
 
 
-def _interval(bounds: Sequence[float] | Floats, method: str, papers: int) -> Interval:
-    low, high = (float(b) if np.isfinite(b) else None for b in bounds)
+def dimension_errors(gold: Gold, runs: Sequence[Judged]) -> Mapping[str, Floats]:
+    """(n, R) |judge - gold| of each dimension, points, where it is on in both."""
+    return {
+        d.value: np.stack([np.abs(run.scores[:, column] - gold.scores[:, column]) for run in runs], axis=1)
+        for column, d in enumerate(DIMENSIONS)
+    }
+
+
+def _interval(bounds: tuple[float, float], method: str, papers: int) -> Interval:
+    low, high = (float(b) if np.isfinite(b) and papers > 1 else None for b in bounds)
     return Interval(low, high, method, papers)
 
 

@@ -3,15 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from statistics import fmean
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sfq_ray.rubric import DIMENSIONS, Dimension, overall
+import numpy as np
+
+from sfq_ray.evaluate.agreement import Floats, Gold, Ints, dimension_first, gold_from_ratings
+from sfq_ray.evaluate.ratings import Key
+from sfq_ray.rubric import DIMENSIONS, overall
 
 Row = Mapping[str, Any]
 
 MAX_GAP = 2.0  # points between two raters' overalls; more is adjudicated
 NOISE = 1e-5  # of scores that were float32 once: 7.199999809265137 is 7.2
+
+
+@dataclass(frozen=True, eq=False)
+class Rated:
+    """The human ratings of n figures; a place of the second axis is the same rater in every figure."""
+
+    figures: tuple[Key, ...]
+    raters: tuple[str, ...]
+    ratings: Floats  # (n, R, 5), NaN where a rater gave no score
+
+    @property
+    def figure_ids(self) -> tuple[str, ...]:
+        return tuple(key.figure_id for key in self.figures)
+
+    @property
+    def papers(self) -> Ints:
+        """(n,) code of each figure's paper."""
+        codes = np.unique([key.paper_id for key in self.figures], return_inverse=True)[1]
+        return codes.astype(np.int64)
+
+    @property
+    def gold(self) -> Gold:
+        """Raises ValueError where a figure has no dimension that a rater scored."""
+        return gold_from_ratings(self.figure_ids, self.papers, self.ratings)
+
+    def only(self, places: Iterable[int]) -> Rated:
+        """These figures, and the raters who rated one of them."""
+        kept = list(places)
+        ratings = self.ratings[kept]
+        there = np.flatnonzero(~np.isnan(ratings).all(axis=(0, 2)))
+        raters = tuple(self.raters[place] for place in there.tolist())
+        return Rated(tuple(self.figures[place] for place in kept), raters, ratings[:, there])
+
+
+def rated(ratings: Iterable[Row]) -> Rated:
+    """The human ratings of every figure that has one, by figure_id. Raters without a name have places of their own."""
+    groups = by_figure(ratings)
+    places: dict[tuple[bool, str], int] = {}
+    entries = []
+    for number, own in enumerate(groups.values()):
+        unnamed = 0
+        for row in own:
+            unnamed += row["rater"] is None
+            rater = (False, row["rater"]) if row["rater"] is not None else (True, f"unnamed {unnamed}")
+            places[rater] = 0
+            entries.append((number, rater, [row[dimension] for dimension in DIMENSIONS]))
+    places = {rater: place for place, rater in enumerate(sorted(places))}
+    table = np.full((len(groups), len(places), len(DIMENSIONS)), np.nan)
+    for number, rater, scores in entries:
+        table[number, places[rater]] = np.array(scores, dtype=np.float64)
+    keys = tuple(Key(own[0]["paper_id"], own[0]["fig_index"]) for own in groups.values())
+    return Rated(keys, tuple(name for _, name in places), table)
 
 
 def gold(ratings: Iterable[Row]) -> list[dict[str, Any]]:
@@ -20,13 +77,16 @@ def gold(ratings: Iterable[Row]) -> list[dict[str, Any]]:
     A dimension is the mean over the raters that scored it, and is off (None) where none did; overall is the mean of
     the dimensions that are on, at full precision. It is not the mean of the raters' overalls.
     """
-    rows = []
-    for figure_id, own in by_figure(ratings).items():
-        means = {dimension: _mean(own, dimension) for dimension in DIMENSIONS}
-        key = {name: own[0][name] for name in ("paper_id", "fig_index")}
-        scores: dict[str, Any] = {dimension.value: means[dimension] for dimension in DIMENSIONS}
-        rows.append({"figure_id": figure_id, **key, "raters": len(own), **scores, "overall": overall(means)})
-    return rows
+    groups = by_figure(ratings)
+    scores, overalls = dimension_first(rated(row for own in groups.values() for row in own).ratings)
+    return [
+        {
+            "figure_id": figure_id, "paper_id": own[0]["paper_id"], "fig_index": own[0]["fig_index"],
+            "raters": len(own), **{d.value: _known(score) for d, score in zip(DIMENSIONS, of_figure, strict=True)},
+            "overall": _known(mean),
+        }
+        for (figure_id, own), of_figure, mean in zip(groups.items(), scores, overalls, strict=True)
+    ]  # fmt: skip
 
 
 def adjudication(ratings: Iterable[Row], max_gap: float = MAX_GAP) -> list[dict[str, Any]]:
@@ -56,14 +116,23 @@ def humans(ratings: Iterable[Row]) -> list[Row]:
 
 
 def by_figure(ratings: Iterable[Row]) -> dict[str, list[Row]]:
-    """The human ratings of each figure, by figure_id; a rating without any score is none."""
-    groups: dict[str, list[Row]] = {}
-    for row in humans(ratings):
+    """The human ratings of each figure, by figure_id; a rating without any score is none.
+
+    Of several ratings of a figure by one rater the latest counts: by the time stated, else by their order.
+    """
+    groups: dict[str, dict[Any, Row]] = {}
+    for number, row in enumerate(humans(ratings)):
         if rater_overall(row) is not None:
-            groups.setdefault(row["figure_id"], []).append(row)
-    return dict(sorted(groups.items()))
+            own = groups.setdefault(Key(row["paper_id"], row["fig_index"]).figure_id, {})
+            rater = number if row["rater"] is None else row["rater"]
+            if rater not in own or _moment(own[rater]) <= _moment(row):
+                own[rater] = row
+    return {figure_id: list(own.values()) for figure_id, own in sorted(groups.items())}
 
 
-def _mean(ratings: Iterable[Row], dimension: Dimension) -> float | None:
-    scores = [row[dimension] for row in ratings if row[dimension] is not None]
-    return fmean(scores) if scores else None
+def _moment(row: Row) -> datetime:
+    return row["annotated_at"] or datetime.min
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

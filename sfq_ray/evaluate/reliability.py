@@ -14,7 +14,6 @@ from typing import Literal, TypeVar
 
 import krippendorff
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sfq_ray.evaluate.agreement import (
     TOLERANCE,
@@ -58,15 +57,6 @@ class Repeats:
     n: int  # figures with at least two scores
 
 
-def ratings_of(figures: Sequence[ArrayLike]) -> Floats:
-    """(n, R, 5) of the ratings (raters, 5) figure by figure; a figure with fewer raters than R is filled with NaN."""
-    tables = [np.asarray(figure, dtype=np.float64).reshape(-1, len(DIMENSIONS)) for figure in figures]
-    ratings = np.full((len(tables), max(map(len, tables), default=0), len(DIMENSIONS)), np.nan)
-    for row, table in zip(ratings, tables, strict=True):
-        row[: len(table)] = table
-    return ratings
-
-
 def with_overall(ratings: Floats) -> Floats:
     """(n, R, 6) with each rater's overall: the mean of the dimensions that this rater scored."""
     return np.concatenate([ratings, nanmean(ratings, axis=2)[..., None]], axis=2)
@@ -83,6 +73,15 @@ def alpha(ratings: Floats, level: Level = "interval") -> Mapping[str, Measure]:
     `level` of measurement: interval or ordinal.
     """
     return _by_column(with_overall(ratings), lambda scores: _alpha(scores, level))
+
+
+def alpha_draws(ratings: Floats, papers: Ints, weights: Floats) -> Mapping[str, Floats]:
+    """(B,) alpha at the interval level, of each dimension and overall, under the resamples `weights` (B, P) of papers.
+
+    Both disagreements are made of sums over figures, so no resample is ever written out.
+    """
+    row = np.unique(papers, return_inverse=True)[1]
+    return _by_column(with_overall(ratings), lambda scores: _alpha_draws(scores, row, weights))
 
 
 def kappa(ratings: Floats) -> Mapping[str, Measure]:
@@ -102,27 +101,29 @@ def quadratic_kappa(first: Floats, second: Floats) -> Measure:
     return Measure(float(1 - ((a - b) ** 2).mean() / expected) if expected > TOLERANCE**2 else None, int(a.size))
 
 
-def leave_one_out(figure_ids: Sequence[str], papers: Ints, ratings: Floats) -> tuple[tuple[Gold, Judged], ...]:
+def leave_one_out(
+    figure_ids: Sequence[str], papers: Ints, ratings: Floats, raters: Sequence[str]
+) -> tuple[tuple[Gold, Judged], ...]:
     """Of each rater the gold of the others, on the figures that both have, and the rater as if it were a judge."""
     result = []
-    for rater in range(ratings.shape[1]):
-        own, others = ratings[:, rater], np.delete(ratings, rater, axis=1)
+    for place, rater in enumerate(raters):
+        own, others = ratings[:, place], np.delete(ratings, place, axis=1)
         rows = np.flatnonzero(~np.isnan(own).all(axis=1) & ~np.isnan(others).all(axis=(1, 2)))
         gold = gold_from_ratings([figure_ids[row] for row in rows.tolist()], papers[rows], others[rows])
         scores = own[rows]
-        judged = Judged(
-            f"rater-{rater + 1}", "human", "human", scores, nanmean(scores, axis=1), ("scored",) * len(rows)
-        )
+        judged = Judged(rater, "human", "human", scores, nanmean(scores, axis=1), ("scored",) * len(rows))
         result.append((gold, judged))
     return tuple(result)
 
 
-def human_ceiling(figure_ids: Sequence[str], papers: Ints, ratings: Floats) -> tuple[Metrics, ...]:
+def human_ceiling(
+    figure_ids: Sequence[str], papers: Ints, ratings: Floats, raters: Sequence[str]
+) -> tuple[Metrics, ...]:
     """Metrics of each rater against the gold of the others, for the raters who share a figure with another.
 
     The gold of the others rests on one rater less than the gold that a judge is measured against.
     """
-    pairs = leave_one_out(figure_ids, papers, ratings)
+    pairs = leave_one_out(figure_ids, papers, ratings, raters)
     return tuple(metrics(gold, judged) for gold, judged in pairs if gold.figure_ids)
 
 
@@ -163,6 +164,20 @@ def _alpha(scores: Floats, level: Level) -> Measure:
         return Measure(None, len(several))
     value = krippendorff.alpha(reliability_data=several.T, level_of_measurement=level)
     return Measure(float(value), len(several))
+
+
+def _alpha_draws(scores: Floats, row: Ints, weights: Floats) -> Floats:
+    size = (~np.isnan(scores)).sum(axis=1)
+    several = size >= 2
+    size, found = size[several], scores[several]
+    total, squares = np.nansum(found, axis=1), np.nansum(found**2, axis=1)
+    within = 2 * (size * squares - total**2) / (size - 1)  # squared differences of all pairs of a figure
+    sums = np.zeros((weights.shape[1], 4))
+    np.add.at(sums, row[several], np.stack([within, size, total, squares], axis=1))
+    within, size, total, squares = (weights @ sums).T
+    expected = 2 * (size * squares - total**2)  # of all pairs of scores
+    varies = expected > TOLERANCE * np.maximum(size, 1)
+    return np.where(varies, 1 - within * (size - 1) / np.where(varies, expected, 1), np.nan)
 
 
 def _light_kappa(scores: Floats) -> Measure:

@@ -10,6 +10,7 @@ and `model`, or `vlm` and `llm` with these two keys each.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -25,6 +26,7 @@ RELEASED_PROTOCOLS = {"baseline": "direct", "with_features": "sidecar"}
 KEYS = frozenset(
     {"id", "protocol", "phase", "model", "vision", "language", "provider", "vlm", "llm", "api_calls_per_fig"}
 )
+REPEAT = re.compile(r"(?P<id>.+)\+(?P<number>[1-9][0-9]*)")
 SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+")
 
 
@@ -127,3 +129,9 @@ def repeated(runs: Sequence[Run], times: int) -> list[Run]:
         for run in runs
         for number in range(times)
     ]
+
+
+def repeat_of(run_id: str) -> tuple[str, int]:
+    """(run, how-manieth repeat of it) as `repeated` names them: F3+2 is ("F3", 2), and F3 is ("F3", 0)."""
+    match = REPEAT.fullmatch(run_id)
+    return (run_id, 0) if match is None else (match["id"], int(match["number"]))

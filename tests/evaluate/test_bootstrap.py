@@ -1,5 +1,7 @@
 """The cluster bootstrap against resampling by hand, and how often its intervals hold the truth."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,6 +23,7 @@ from sfq_ray.evaluate.bootstrap import (
     shared,
     wild_interval,
 )
+from sfq_ray.rubric import DIMENSIONS
 
 
 def rows_of(papers, counts):
@@ -58,8 +61,10 @@ def test_each_paper_once_is_the_metric_itself(rng):
 def test_same_seed_same_bytes(rng):
     gold = made_gold(rng)
     runs = [made_run(rng, gold), made_run(rng, gold, failed=0.3)]
-    first, second = (intervals(gold, runs, np.random.default_rng(5), draws=300) for _ in range(2))
+    weights = resamples(gold.papers, 300, rng)
+    first, second = (intervals(gold, runs, weights, seed=5) for _ in range(2))
     assert repr(first) == repr(second)
+    assert repr(intervals(gold, runs[1:], weights, seed=5)) == repr(first[1:]), "other runs change nothing"
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -79,17 +84,38 @@ def test_the_order_of_figures_changes_nothing(seed):
 
 def test_few_papers_get_wild_intervals_of_means(rng):
     few, many = made_gold(rng, papers=12), made_gold(rng, papers=40)
-    (of_few,), (of_many,) = (intervals(g, [made_run(rng, g)], rng, draws=200) for g in (few, many))
+    (of_few,), (of_many,) = (intervals(g, [made_run(rng, g)], resamples(g.papers, 200, rng)) for g in (few, many))
     assert [of_few[name].method for name in METRICS] == ["wild-t", "percentile", "wild-t", "percentile"]
     assert {of_many[name].method for name in METRICS} == {"percentile"}
+    assert {of_few[d].method for d in DIMENSIONS} == {"wild-t"}
     assert (of_few["mae"].papers, of_many["mae"].papers) == (12, 40)
     assert all(i.low < i.high for i in (*of_few.values(), *of_many.values()))
 
 
 def test_nothing_scored_has_no_interval(rng):
     gold = made_gold(rng)
-    (found,) = intervals(gold, [made_run(rng, gold, failed=1.0)], rng, draws=50)
+    (found,) = intervals(gold, [made_run(rng, gold, failed=1.0)], resamples(gold.papers, 50, rng))
     assert {(i.low, i.high, i.papers) for i in found.values()} == {(None, None, 0)}
+    one = made_gold(rng, papers=1)
+    (found,) = intervals(one, [made_run(rng, one)], resamples(one.papers, 50, rng))
+    assert {(i.low, i.high, i.papers) for i in found.values()} == {(None, None, 1)}
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 4))
+@settings(max_examples=10, deadline=None)
+def test_gating_one_dimension_moves_no_interval_of_another(seed, column):
+    rng = np.random.default_rng(seed)
+    gold = made_gold(rng, papers=45, per_paper=2)
+    run = made_run(rng, gold)
+    scores = run.scores.copy()
+    scores[rng.random(len(scores)) < 0.5, column] = np.nan
+    weights = resamples(gold.papers, 50, rng)
+    (before,), (after,) = (
+        intervals(gold, [dataclasses.replace(run, scores=s)], weights, seed) for s in (run.scores, scores)
+    )
+    gated = DIMENSIONS[column]
+    assert after[gated] != before[gated]
+    assert {n: i for n, i in after.items() if n != gated} == {n: i for n, i in before.items() if n != gated}
 
 
 def test_a_difference_is_paired_and_stands_on_shared_figures(rng):

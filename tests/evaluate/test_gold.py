@@ -1,9 +1,12 @@
 """Gold is made by dimension first."""
 
+from datetime import datetime
+
+import numpy as np
 import pytest
 from ratings_made_up import rating
 
-from sfq_ray.evaluate.gold import adjudication, gold
+from sfq_ray.evaluate.gold import adjudication, gold, rated
 
 
 def test_the_worked_example_of_the_paper():
@@ -36,6 +39,24 @@ def test_only_human_ratings_with_a_score_count():
     ]
     (row,) = gold(ratings)
     assert (row["figure_id"], row["raters"], row["overall"]) == ("p__fig0001", 1, 6.0)
+
+
+def test_of_two_ratings_by_one_rater_the_latest_counts():
+    early, late = datetime(2026, 3, 2), datetime(2026, 3, 3)
+    ratings = [
+        rating(1, "a", (9,) * 5, annotated_at=late), rating(1, "a", (5,) * 5, annotated_at=early),
+        rating(2, "a", (5,) * 5), rating(2, "a", (9,) * 5), rating(2, None, (9,) * 5), rating(2, None, (9,) * 5),
+    ]  # fmt: skip
+    assert [(row["raters"], row["overall"]) for row in gold(ratings)] == [(1, 9.0), (3, 9.0)]
+
+
+def test_a_place_is_the_same_rater_in_every_figure():
+    ratings = [rating(2, "b", (6,) * 5), rating(2, "a", (5,) * 5), rating(1, None, (3,) * 5), rating(1, "b", (7,) * 5)]
+    found = rated(ratings)
+    assert (found.figure_ids, found.raters) == (("p__fig0001", "p__fig0002"), ("a", "b", "unnamed 1"))
+    assert np.array_equal(found.ratings[..., 0], [[np.nan, 7, 3], [5, 6, np.nan]], equal_nan=True)
+    assert found.only([1]).raters == ("a", "b")
+    assert found.gold.overall.tolist() == [5.0, 5.5]
 
 
 def test_adjudication_wants_more_than_two_points():

@@ -1,12 +1,10 @@
 """The released layout, with the faults that it is known to have."""
 
-import csv
 import json
 from datetime import datetime
 
-import cv2
-import numpy as np
 import pytest
+from dataset_made_up import annotation, record
 from typer.testing import CliRunner
 
 from sfq_ray.cli import app
@@ -19,54 +17,6 @@ from sfq_ray.evaluate.released import bound_before, caption_parts, contexts, pic
 from sfq_ray.judge.calls import figure_of
 from sfq_ray.rubric import DIMENSIONS, LONG_NAMES
 from sfq_ray.store import Store
-
-SCORES = {"a": (6, 5, 5, 6, 4), "b": (5, 6, 5, 6, 4), "c": (8, 9, 6, 7, 5)}
-
-
-def annotation(rater, scores, **more):
-    row = {"source_type": "human", "source_name": rater, "overall_score": 7.199999809265137, "summary": "s"}
-    for long, score in zip(LONG_NAMES.values(), scores, strict=True):
-        row |= {long: None if score is None else float(score), f"{long}_reason": None if score is None else "since"}
-    return row | {"suggestion": "t", "annotated_at": "2026-03-02T09:00:00.000123"} | more
-
-
-def record(paper, index, **more):
-    means = dict(zip(LONG_NAMES.values(), (6.3333, 6.6667, 5.3333, 6.3333, 4.3333), strict=True))
-    return {
-        "figure_id": f"0001_{paper}__fig{index:04d}", "paper_id": f"0001_{paper}", "paper_id_norm": paper,
-        "fig_index": index, "venue": "ACL", "year": 2021, "title": "T", "caption": f"**Figure {index}:** *Loss* by step.",
-        "section": "4", "context_texts": ["A neighbour.", f"Figure {index}(b) shows lower loss than before."],
-        "context_count": 2, "domain_l1": "NLP", "domain_l2": None, "width": 60, "height": 40, "annotator_count": 3,
-        "image": f"images/0001_{paper}__fig{index:04d}.png", "human_overall_score": 5.8,
-        **{f"human_{long}": mean for long, mean in means.items()},
-        "annotations": [annotation(rater, scores) for rater, scores in SCORES.items()],
-    } | more  # fmt: skip
-
-
-@pytest.fixture
-def dataset(tmp_path):
-    """Makes a dataset of these records; every image that a record names inside images/ but no.png is there."""
-
-    def make(*records, means=None, split=()):
-        full = tmp_path / "DATA" / "datasets" / "full"
-        (full / "images").mkdir(parents=True)
-        (full / "splits").mkdir()
-        pixels = np.full((40, 60, 3), 255, np.uint8)
-        pixels[10:30, 10:20] = (0, 0, 200)
-        for row in records:
-            if isinstance(row, dict) and row["image"] and "no.png" not in row["image"]:
-                cv2.imwrite(str(full / row["image"]), pixels)
-        lines = [row if isinstance(row, str) else json.dumps(row) for row in records]
-        (full / "figures.jsonl").write_text("\n".join(lines) + "\n")
-        if means:
-            with (full / "human_means.csv").open("w") as file:
-                writer = csv.DictWriter(file, means[0])
-                writer.writeheader()
-                writer.writerows(means)
-        (full / "splits" / "eval1200.jsonl").write_text("".join(json.dumps(row) + "\n" for row in split))
-        return tmp_path / "DATA"
-
-    return make
 
 
 def test_a_row_becomes_a_figure_and_its_ratings(dataset, tmp_path):

@@ -12,12 +12,12 @@ from sfq_ray.evaluate.agreement import gold_from_ratings, metrics
 from sfq_ray.evaluate.reliability import (
     COLUMNS,
     alpha,
+    alpha_draws,
     human_ceiling,
     inter_rater,
     kappa,
     leave_one_out,
     quadratic_kappa,
-    ratings_of,
     retest,
 )
 
@@ -33,15 +33,14 @@ def made_ratings(rng, n=40, raters=3):
 
 
 def test_dispersion_by_hand():
-    ratings = ratings_of(
+    ratings = np.array(
         [
             [[6, 5, 5, 6, 4], [5, 6, 5, 6, 4], [8, 9, 6, 7, 5]],
-            [[7, 7, 7, NAN, 7], [7, 7, 7, NAN, 9]],
-            [[3, 3, 3, 3, 3]],
+            [[7, 7, 7, NAN, 7], [7, 7, 7, NAN, 9], [NAN] * 5],
+            [[3, 3, 3, 3, 3], [NAN] * 5, [NAN] * 5],
         ]
     )
     found = inter_rater(ratings)
-    assert ratings.shape == (3, 3, 5)
     vc, ctx, mr, overall = (found[name] for name in ("VC", "CTX", "MR", "overall"))
     assert (vc.mean_spread, vc.median_spread, vc.within_1, vc.n) == (1.5, 1.5, 0.5, 2)
     assert (ctx.mean_spread, ctx.median_spread, ctx.within_1, ctx.n) == (1, 1, 1, 1)
@@ -87,6 +86,22 @@ def test_alpha_of_krippendorffs_own_example():
     assert alpha(ratings)["VC"].n == 11
 
 
+@given(SEEDS)
+@settings(max_examples=15, deadline=None)
+def test_alpha_of_a_resample_is_that_of_its_papers_written_out(seed):
+    rng = np.random.default_rng(seed)
+    ratings = made_ratings(rng)
+    ratings[rng.random((40, 3)) < 0.3] = NAN
+    papers = rng.integers(9, size=40)
+    weights = rng.integers(3, size=(4, len(np.unique(papers)))).astype(float)
+    found = alpha_draws(ratings, papers, weights)
+    for draw, counts in enumerate(weights):
+        copies = dict(zip(np.unique(papers).tolist(), counts, strict=True))
+        written_out = np.repeat(ratings, [int(copies[paper]) for paper in papers.tolist()], axis=0)
+        for name, expected in alpha(written_out).items():
+            assert found[name][draw] == pytest.approx(np.nan if expected.value is None else expected.value, nan_ok=True)
+
+
 def kappa_by_matrix(a, b):
     table = np.zeros((10, 10))
     np.add.at(table, (a.astype(int) - 1, b.astype(int) - 1), 1 / len(a))
@@ -122,15 +137,15 @@ def test_order_changes_nothing_and_gating_one_dimension_moves_no_other(seed, col
 def test_the_ceiling_measures_each_rater_against_the_others(rng):
     ratings = made_ratings(rng)
     papers = np.arange(40) // 4
-    ids = [f"f{i}" for i in range(40)]
+    ids, raters = [f"f{i}" for i in range(40)], ("ann", "ben", "cat")
     ratings[:10, 2] = NAN
-    first, _, third = human_ceiling(ids, papers, ratings)
-    assert first == metrics(*leave_one_out(ids, papers, ratings)[0])
+    first, _, third = human_ceiling(ids, papers, ratings, raters)
+    assert first == metrics(*leave_one_out(ids, papers, ratings, raters)[0])
     assert (first.mae.n, third.mae.n, third.figures) == (40, 30, 30)
     others = gold_from_ratings(ids, papers, ratings[:, 1:])
     own = gold_from_ratings(ids, papers, ratings[:, :1])
     assert first.mae.value == pytest.approx(np.abs(own.overall - others.overall).mean())
-    assert human_ceiling(ids, papers, ratings[:, :1]) == ()
+    assert human_ceiling(ids, papers, ratings[:, :1], raters[:1]) == ()
 
 
 def test_repeats_by_hand(rng):
@@ -151,4 +166,3 @@ def test_what_cannot_be_known_is_none(rng):
     same = np.full((4, 3, 5), 7.0)
     assert (alpha(same)["VC"].value, kappa(same)["VC"].value, alpha(same)["VC"].n) == (None, None, 4)
     assert retest([made_run(rng, made_gold(rng))])["VC"].n == 0
-    assert ratings_of([]).shape == (0, 0, 5)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from sfq_ray.config import ConfigError
-from sfq_ray.judge.matrix import Run, choose, groups, load_matrix, repeated
+from sfq_ray.judge.matrix import Run, choose, groups, load_matrix, own_runs, repeat_of, repeated
 
 EVAL = Path(__file__).parents[2] / "jobs" / "eval1200.yaml"
 
@@ -86,3 +86,14 @@ def test_runs_that_share_a_model_are_judged_together():
 def test_repeats_are_runs_of_their_own():
     runs = repeated([Run("F3", "agent", "m", "m")], 3)
     assert [(run.id, run.repeat) for run in runs] == [("F3", 0), ("F3+1", 1), ("F3+2", 2)]
+
+
+def test_a_repeat_names_its_run():
+    names = [run.id for run in repeated(own_runs("rules", ["direct"]), 3)]
+    assert [repeat_of(name) for name in names] == [("rules-direct", 0), ("rules-direct", 1), ("rules-direct", 2)]
+    assert [repeat_of(name) for name in ("a+0", "a+b", "+1", "a+b+12")] == [
+        ("a+0", 0),
+        ("a+b", 0),
+        ("+1", 0),
+        ("a+b", 12),
+    ]

@@ -1,0 +1,107 @@
+"""The commands around human ratings: import, gold audit, split, release, evaluate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfq_ray.terminal import Out, OutArgument, clear_errors
+
+evaluation = typer.Typer()
+gold = typer.Typer(help="Human ratings.", no_args_is_help=True)
+evaluation.add_typer(gold, name="gold")
+
+
+@evaluation.command("import")
+def import_(
+    dataset: Annotated[
+        Path, typer.Argument(metavar="DATASET", help="Folder of a released dataset, or a file of rows.")
+    ],
+    out: Out,
+) -> None:
+    """Read a dataset with human ratings, or own annotations (JSONL, CSV): figures/ and ratings/."""
+    with clear_errors():
+        from sfq_ray.evaluate.importing import import_ratings, report_lines
+
+        typer.echo("\n".join(report_lines(import_ratings(dataset, out))))
+
+
+@gold.command("audit")
+def gold_audit(out: OutArgument) -> None:
+    """Say what speaks against the human ratings in ratings/. Exits with 1 where a check fails."""
+    with clear_errors():
+        from sfq_ray.evaluate.audit import audit, audit_lines
+        from sfq_ray.evaluate.ratings import read_ratings
+
+        findings = audit(read_ratings(out))
+        typer.echo("\n".join(audit_lines(findings)))
+        if not all(finding.passed for finding in findings):
+            raise typer.Exit(1)
+
+
+@evaluation.command("split")
+def split_(
+    out: OutArgument,
+    n: Annotated[int, typer.Option("--n", min=1, help="Figures in the split.")] = 1200,
+    quotas: Annotated[
+        str | None, typer.Option("--quotas", help="By venue, as ACL=300,ICML=900. Default: shares.")
+    ] = None,
+) -> None:
+    """Choose a fixed test split of rated figures, whole papers only: splits/eval<n>.jsonl."""
+    with clear_errors():
+        from sfq_ray.evaluate.splits import balance_lines, parse_quotas, write_split
+
+        path, balance = write_split(out, n, parse_quotas(quotas))
+        typer.echo("\n".join([*balance_lines(balance), f"split: {path}"]))
+
+
+@evaluation.command("release")
+def release_(
+    source: OutArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the dataset; a former release is replaced.")],
+    split: Annotated[Path | None, typer.Option("--split", help="A split to go along. Default: DIR/splits.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Of the dataset. Default: DIR's.")] = None,
+    licence: Annotated[str, typer.Option("--license", help="The hub's id of the dataset's licence.")] = "unknown",
+) -> None:
+    """Write the kept figures and their ratings as a dataset in the benchmark's layout, with a data card."""
+    with clear_errors():
+        from sfq_ray.evaluate.release import release, release_lines
+
+        typer.echo("\n".join(release_lines(release(source, out, split, name, licence))))
+
+
+@evaluation.command("evaluate")
+def evaluate_(
+    out: OutArgument,
+    scores: Annotated[
+        list[Path] | None, typer.Option("--scores", help="Directory of `sfq judge --out`; may be given several times.")
+    ] = None,
+    split: Annotated[Path | None, typer.Option("--split", help="Only the figures of this file of splits/.")] = None,
+    reference: Annotated[
+        str | None, typer.Option("--reference", metavar="RUN", help="Test every run against this one too.")
+    ] = None,
+    to: Annotated[Path | None, typer.Option("--out", "-o", help="For the files. Default: DIR/evaluation.")] = None,
+    draws: Annotated[int, typer.Option("--draws", min=100, help="Resamples for intervals and tests.")] = 10_000,
+    models: Annotated[Path | None, typer.Option("--models", help="YAML file of model records, over ours.")] = None,
+    prices: Annotated[Path | None, typer.Option("--prices", help="YAML file of prices, over ours.")] = None,
+) -> None:
+    """Measure judges against human gold: a leaderboard with intervals and tests, in evaluation/."""
+    with clear_errors():
+        from sfq_ray.evaluate.evaluation import evaluate
+        from sfq_ray.evaluate.judgements import read_judgements
+        from sfq_ray.evaluate.markdown import markdown
+        from sfq_ray.evaluate.publish import inputs_of, publish
+        from sfq_ray.evaluate.spending import read_calls, spending
+        from sfq_ray.judge.capabilities import load_models
+        from sfq_ray.judge.prices import load_prices
+
+        places = scores or [out]
+        judgements = read_judgements(out, places, split)
+        calls = read_calls(places, load_models(models), load_prices(prices))
+        spent = {run.run_id: spending(run, calls) for run in judgements.runs}
+        found = evaluate(judgements, spent, reference, draws)
+        target = to or out / "evaluation"
+        publish(found, inputs_of(out, places, split, prices), target)
+        typer.echo(markdown(found) + f"\nevaluation: {target}")

@@ -1,0 +1,54 @@
+"""Numbers as the Markdown and LaTeX leaderboards show them: rounded here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sfq_ray.evaluate.evaluation import Standing
+from sfq_ray.evaluate.leaderboard import measures
+from sfq_ray.rubric import Dimension
+
+NONE = "–"
+SHOWN = (Dimension.CC, Dimension.CTX, Dimension.MR)
+"""Dimensions that the paper's table has; those of all five are in dimensions.csv."""
+
+HEADINGS = {"mae": "MAE", "within_1": "W-1 %", "spearman": "rho", "bias": "bias"} | {f"{d}_mae": d.value for d in SHOWN}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number as text, its interval, and its count where that is not the row's own; None where there is none."""
+
+    value: str
+    interval: tuple[str, str] | None = None
+    n: int | None = None
+
+
+def cells(standing: Standing) -> Mapping[str, Cell]:
+    """The row's numbers by the keys of HEADINGS."""
+    found = measures(standing)
+    result = {}
+    for name in HEADINGS:
+        measure, interval = found[name]
+        ends = None
+        if interval.low is not None and interval.high is not None and measure.value is not None:
+            ends = (shown(name, interval.low), shown(name, interval.high))
+        result[name] = Cell(shown(name, measure.value), ends, measure.n if name.endswith("_mae") else None)
+    return result
+
+
+def shown(name: str, value: float | None) -> str:
+    """Three decimals; W-1 in per cent; a bias with its sign."""
+    if value is None:
+        return NONE
+    if name == "within_1":
+        return f"{100 * value:.1f}"
+    return f"{value:+.3f}" if name == "bias" else f"{value:.3f}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number of a sheet as text."""
+    if value is None:
+        return NONE
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"

@@ -1,0 +1,60 @@
+"""What all commands share: common options, errors of one line, and silence of native code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfq_ray.config import ConfigError
+from sfq_ray.errors import FatalError
+
+NATIVE_LOG_BYTES = 4000  # shown of what native code said before an unexpected failure
+
+Out = Annotated[Path, typer.Option("--out", "-o", help="Output directory. The same command continues in it.")]
+OutArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Output directory of an earlier job.")]
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """An error that the user can mend is one line on stderr; an interrupted job says how to go on."""
+    try:
+        yield
+    except (FatalError, ConfigError) as error:
+        typer.echo(f"sfq: {error}", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo("\nsfq: stopped; run the same command again to continue", err=True)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Native code of this process (Ray, OpenCV) writes to file descriptor 2, which no logging setting reaches.
+
+    For the time of the job that descriptor leads to a file, whose end is shown when the job breaks; what the command
+    itself has to say still goes to the terminal.
+    """
+    terminal, kept = sys.stderr, os.dup(2)
+    with tempfile.TemporaryFile() as log:
+        os.dup2(log.fileno(), 2)
+        sys.stderr = os.fdopen(kept, "w", buffering=1)
+        try:
+            yield
+        except (FatalError, ConfigError, KeyboardInterrupt):
+            raise
+        except BaseException:
+            log.seek(max(0, log.tell() - NATIVE_LOG_BYTES))
+            sys.stderr.write(log.read().decode("utf-8", "replace"))
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(kept, 2)
+            sys.stderr.close()
+            sys.stderr = terminal
