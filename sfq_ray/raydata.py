@@ -77,14 +77,25 @@ def session(workers: int | None) -> Iterator[int]:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
         _quiet_loggers()
-        remote = os.environ.get("RAY_ADDRESS")
-        local: dict[str, Any] = {} if remote else {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **local)
+        _start(os.environ.get("RAY_ADDRESS"), workers)
     try:
         yield workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
         if started:
             ray.shutdown()
+
+
+def _start(address: str | None, workers: int | None) -> None:
+    """Joins the cluster at `address`, or starts a Ray of the job's own, whatever other one runs on this machine."""
+    local = {"address": "local", "num_cpus": workers or os.cpu_count(), "include_dashboard": False}
+    options: dict[str, Any] = {"address": address} if address else local
+    try:
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **options)
+    except (ConnectionError, ray.exceptions.RayError) as error:
+        raise FatalError(
+            f"RAY_ADDRESS={address}: no Ray answers there ({str(error).splitlines()[0]}). Start it, or give every "
+            "node and this one its token (RAY_AUTH_TOKEN_PATH), or unset RAY_ADDRESS to run on this machine alone"
+        ) from error
 
 
 def run_units(
