@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -88,6 +89,9 @@ def evaluate_(
     prices: Annotated[Path | None, typer.Option("--prices", help="YAML file of prices, over ours.")] = None,
 ) -> None:
     """Measure judges against human gold: a leaderboard with intervals and tests, in evaluation/."""
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # more gain nothing here and wait for each other on a busy machine
     with clear_errors():
         from sfq_ray.evaluate.evaluation import evaluate
         from sfq_ray.evaluate.judgements import read_judgements
