@@ -14,7 +14,7 @@ from sfq_ray.store import disk_error
 
 LIBRARIES = ("scikit-learn", "scipy", "numpy", "sfq_ray")
 SHOWN = 15  # features of each dimension, the most important first
-BEFORE = {"regressor": "mean of the training papers", "calibrated": "the judge itself"}
+BEFORE = {"regressor": "the training papers' mean", "calibrated": "the judge itself"}
 
 
 @dataclass(frozen=True)
