@@ -258,6 +258,9 @@ SCORES = pa.schema(
     metadata={b"table": b"scores"},
 )
 
+FITTED = ("regressor", "calibrated")
+"""Protocols of runs that have seen the human ratings of other papers: no judges."""
+
 RATINGS = pa.schema(
     [
         _key("figure_id", "Key into figures/."),

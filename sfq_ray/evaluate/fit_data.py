@@ -17,11 +17,11 @@ from sfq_ray.evaluate.ratings import number, read_ratings
 from sfq_ray.evaluate.released import FEATURES
 from sfq_ray.rubric import DIMENSIONS, gates
 from sfq_ray.store import Store
+from sfq_ray.tables import FITTED
 
 Row = Mapping[str, Any]
 Floats = NDArray[np.float64]
 
-FITTED = ("regressor", "calibrated")  # protocols of runs that have seen ratings
 MEASURED = tuple(name for name, kind in FEATURES.items() if not pa.types.is_string(kind))
 TEXTS = ("caption_chars", "context_count", "context_weight")
 KEYS = ("figure_id", "paper_id", "fig_index", "venue", "year")

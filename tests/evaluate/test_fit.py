@@ -9,12 +9,13 @@ from ratings_made_up import rating
 from released_made_up import LINKED, directory, figure
 from typer.testing import CliRunner
 
-from sfq_ray import evaluate
+from sfq_ray import evaluate as package
 from sfq_ray.cli import app
 from sfq_ray.errors import FatalError
-from sfq_ray.evaluate.agreement import Gold, Judged, metrics
+from sfq_ray.evaluate.evaluation import evaluate
 from sfq_ray.evaluate.fit import Choice, fit
 from sfq_ray.evaluate.gold import gold
+from sfq_ray.evaluate.judgements import read_judgements
 from sfq_ray.evaluate.regressor import CALIBRATIONS, REGRESSORS, folds, out_of_fold, train_means
 from sfq_ray.rubric import DIMENSIONS, overall
 from sfq_ray.store import Store
@@ -114,26 +115,18 @@ def test_what_can_be_learned_is_learned(fitted, run_id):
     assert errors["VC"]["n"] == PAPERS * PER_PAPER - left_out
 
 
-def test_the_error_is_what_the_metrics_say_of_the_table(fitted):
+def test_an_evaluation_reads_the_runs_as_any_other_and_finds_the_errors_of_the_cards(fitted):
     source, out, cards = fitted
-    truth = [row for row in gold(Store(source).rows("ratings")) if row["figure_id"] != "p0__fig0008"]
-    ids = tuple(row["figure_id"] for row in truth)
-
-    def array(rows, names):
-        return np.array([[np.nan if row[name] is None else row[name] for name in names] for row in rows], dtype=float)
-
-    papers = np.unique([row["paper_id"] for row in truth], return_inverse=True)[1]
-    expected = Gold(ids, papers, array(truth, DIMENSIONS), array(truth, ["overall"])[:, 0])
+    found = evaluate(read_judgements(source, [out, out.parent / "judged"]), {}, "D1", draws=100)
+    measured = {standing.judged.run_id: standing.metrics for standing in found.fitted}
+    assert measured.keys() == cards.keys()
     for run_id, card in cards.items():
-        rows = [rows_of(out, run_id)[figure_id] for figure_id in ids]
-        states = tuple(row["status"] for row in rows)
-        run = Judged(run_id, "regressor", "m", array(rows, DIMENSIONS), array(rows, ["overall"])[:, 0], states)
-        found = metrics(expected, run)
-        assert (found.mae.value, found.mae.n) == pytest.approx(
-            (card.errors["overall"]["mae"], card.errors["overall"]["n"])
-        )
+        assert measured[run_id].mae.value == pytest.approx(card.errors["overall"]["mae"])
+        assert measured[run_id].mae.n == card.errors["overall"]["n"]
         for dimension in DIMENSIONS:
-            assert found.dimensions[dimension].mae.value == pytest.approx(card.errors[dimension]["mae"])
+            assert measured[run_id].dimensions[dimension].mae.value == pytest.approx(card.errors[dimension]["mae"])
+            assert measured[run_id].dimensions[dimension].gates.judge_only == 0
+    assert {(contrast.first, contrast.second) for contrast in found.contrasts} == {(run_id, "D1") for run_id in cards}
 
 
 def test_a_judge_that_failed_has_no_calibrated_score(fitted):
@@ -235,7 +228,7 @@ def test_each_mistake_is_named(tmp_path, rng, monkeypatch):
     ):
         with pytest.raises(FatalError, match=words):
             fit(arguments[0], tmp_path / "o", *arguments[1:])
-    monkeypatch.delattr(evaluate, "regressor")
+    monkeypatch.delattr(package, "regressor")
     monkeypatch.setitem(sys.modules, "sfq_ray.evaluate.regressor", None)
     with pytest.raises(FatalError, match=r"pip install 'sfq_ray\[fit\]'"):
         fit(source, tmp_path / "o")
