@@ -4,7 +4,7 @@ layouts/  one row per page that a layout detector saw (written by extract, only 
 papers/   one row per input file                     (written by extract)
 figures/  one row per figure found, kept or dropped  (written by extract)
 calls/    one row per model call: the ledger         (written by judge)
-scores/   one row per (run, figure)                  (written by judge)
+scores/   one row per (run, figure)                  (written by judge, and by fit)
 ratings/  one row per (rater, figure), as given      (written by import)
 
 What evaluate writes is no table of parts; the schema of its leaderboard stands in evaluate.leaderboard.
@@ -228,16 +228,19 @@ SCORES = pa.schema(
         _field("fig_index", pa.int32(), "As in figures/.", nullable=False),
         _field("venue", pa.string(), "As in papers/."),
         _field("year", pa.int16(), "As in papers/."),
-        _key("protocol", "direct, sidecar or agent."),
-        _key("backend", "Registry name of the vision model's backend."),
+        _key("protocol", "direct, sidecar or agent; regressor or calibrated for runs fitted to human ratings."),
+        _key("backend", "Registry name of the vision model's backend; scikit-learn for fitted runs."),
         _key("model", "Resolved model; 'vision + language' for a mixed agent."),
         _key("status", "scored, gated (no caption and no context) or failed."),
-        *[_field(d, pa.int8(), "1..10; null when gated off or not scored.") for d in DIMENSIONS],
+        *[
+            _field(d, pa.float64(), "1..10, whole numbers of a judge; null when gated off or not scored.")
+            for d in DIMENSIONS
+        ],
         _field("overall", pa.float64(), "Mean of the dimensions that are on, full precision."),
         *[_field(f"{d}_reason", pa.string(), "Reason; null when gated off.") for d in DIMENSIONS],
         *[_field(f"{d}_confidence", pa.int8(), "1..10 as the judge stated it, else null.") for d in DIMENSIONS],
         *[
-            _field(f"{d}_owner", pa.string(), "Stage that owns the score: direct, vision, runner ...")
+            _field(f"{d}_owner", pa.string(), "What owns the score: direct, vision, runner, regressor ...")
             for d in DIMENSIONS
         ],
         *[_field(f"{d}_proposed", pa.float32(), "Score before the Runner; null when gated off.") for d in DIMENSIONS],
@@ -254,6 +257,9 @@ SCORES = pa.schema(
     ],
     metadata={b"table": b"scores"},
 )
+
+FITTED = ("regressor", "calibrated")
+"""Protocols of runs that have seen the human ratings of other papers: no judges."""
 
 RATINGS = pa.schema(
     [

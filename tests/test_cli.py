@@ -36,6 +36,7 @@ def test_without_arguments_it_says_how_to_start():
         ["split"],
         ["release"],
         ["evaluate"],
+        ["fit"],
     ],
 )
 def test_help_everywhere(command):
@@ -58,6 +59,7 @@ def test_help_everywhere(command):
         (["split", "empty"], "run `sfq import"),
         (["release", "empty", "--out", "o"], "no kept figure here"),
         (["evaluate", "empty"], "run `sfq import"),
+        (["fit", "empty", "--out", "o"], "run `sfq import"),
         (["run", "a.pdf", "--out", "a.pdf"], "another --out"),
         (["run", "a.pdf", "--out", "o", "--config", "missing.yaml"], "missing.yaml: cannot be read"),
         (["run", "a.pdf", "--out", "o", "--config", "wrong.yaml"], "extract.dp: Extra inputs are not permitted"),

@@ -1,4 +1,4 @@
-"""The commands around human ratings: import, gold audit, split, release, evaluate."""
+"""The commands around human ratings: import, gold audit, split, release, evaluate, fit."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfq_ray.config import ConfigError
 from sfq_ray.terminal import Out, OutArgument, clear_errors
 
 evaluation = typer.Typer()
@@ -109,3 +110,23 @@ def evaluate_(
         target = to or out / "evaluation"
         publish(found, inputs_of(out, places, split, prices), target)
         typer.echo(markdown(found) + f"\nevaluation: {target}")
+
+
+@evaluation.command("fit")
+def fit_(
+    source: OutArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="For scores/ and the model cards in fit/.")],
+    scores: Annotated[Path | None, typer.Option("--scores", help="Directory of `sfq judge --out`.")] = None,
+    runs: Annotated[str | None, typer.Option("--runs", help="Judges whose scores are features, as D1,S2.")] = None,
+    calibrate: Annotated[str | None, typer.Option("--calibrate", help="Calibrate this judge instead.")] = None,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Parts of the papers.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the boosting and the shuffling.")] = 0,
+) -> None:
+    """Learn the human ratings from features and judges, whole papers as folds: scores/ out of fold, model cards."""
+    with clear_errors():
+        from sfq_ray.evaluate.fit import Choice, fit, fit_lines
+
+        if runs and calibrate:
+            raise ConfigError("--runs and --calibrate exclude each other: a calibration sees one judge and no feature")
+        names = tuple(dict.fromkeys(name.strip() for name in (runs or "").split(",") if name.strip()))
+        typer.echo("\n".join(fit_lines(fit(source, out, scores, Choice(names, calibrate, folds, seed)))))

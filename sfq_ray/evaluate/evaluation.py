@@ -1,7 +1,8 @@
 """Judges against human gold: everything that `sfq evaluate` publishes, as one value.
 
 A run is ranked where it scored every figure of the gold that it need not gate; then all ranked runs stand on the same
-figures. Every other one is beside them with its coverage, and with bounds for what it did not score.
+figures. Every other one is beside them with its coverage, and with bounds for what it did not score. Runs of `sfq fit`
+have seen ratings of the same set, so they are never ranked among judges.
 """
 
 from __future__ import annotations
@@ -38,17 +39,19 @@ from sfq_ray.evaluate.reliability import (
 )
 from sfq_ray.evaluate.spending import Spending
 from sfq_ray.judge.matrix import repeat_of
+from sfq_ray.tables import FITTED
 
 DRAWS = 10_000
 SEED = 2607
 LEVEL = 0.95
+KINDS = ("incomplete", "fitted", "expected", "baseline")  # that have no rank
 
 
 @dataclass(frozen=True, eq=False)
 class Standing:
     """One judge against the gold; only complete runs have a rank."""
 
-    kind: str  # complete, incomplete, expected or baseline
+    kind: str  # complete, incomplete, fitted, expected or baseline
     judged: Judged  # its scores figure by figure, in the gold's order
     backend: str | None
     metrics: Metrics
@@ -87,6 +90,7 @@ class Evaluation:
     must_gate: int  # figures of the gold that no judge can score
     complete: tuple[Standing, ...]  # by rank
     incomplete: tuple[Standing, ...]  # by coverage, the largest first
+    fitted: tuple[Standing, ...]  # runs of `sfq fit`
     expected: tuple[Standing, ...]  # runs under their own probabilities
     baselines: tuple[Standing, ...]
     contrasts: tuple[Contrast, ...]
@@ -102,7 +106,7 @@ class Evaluation:
 
     @property
     def runs(self) -> tuple[Standing, ...]:
-        return self.complete + self.incomplete
+        return self.complete + self.incomplete + self.fitted
 
 
 def evaluate(
@@ -127,7 +131,7 @@ def evaluate(
         )
     weights = resamples(gold.papers, draws, np.random.default_rng([seed, 0]))
     standings = _standings(judgements, runs, weights, [seed, 1], level)
-    of_kind = {kind: [s for s in standings if s.kind == kind] for kind in ("incomplete", "expected", "baseline")}
+    of_kind = {kind: [s for s in standings if s.kind == kind] for kind in KINDS}
     complete = _ranked([s for s in standings if s.kind == "complete"], gold, weights, level)
     pairs = _with_shared_figures(family(runs, reference), runs, left_out)
     return Evaluation(
@@ -137,6 +141,7 @@ def evaluate(
         must_gate=int(judgements.must_gate.sum()),
         complete=tuple(_with_spending(complete, spent)),
         incomplete=tuple(_with_spending(sorted(of_kind["incomplete"], key=_by_coverage), spent)),
+        fitted=tuple(of_kind["fitted"]),
         expected=tuple(of_kind["expected"]),
         baselines=tuple(of_kind["baseline"]),
         contrasts=_contrasts(gold, runs, pairs, np.random.default_rng([seed, 2]), draws),
@@ -207,7 +212,8 @@ def _standings(
     for run in runs:
         scored = ~np.isnan(run.judged.overall)
         whole = scored.any() and (scored | judgements.must_gate).all()
-        entries.append(("complete" if whole else "incomplete", run.judged, run.backend))
+        kind = "fitted" if run.judged.protocol in FITTED else "complete" if whole else "incomplete"
+        entries.append((kind, run.judged, run.backend))
     entries += [("expected", run.expected, run.backend) for run in runs if run.expected is not None]
     entries += [("baseline", judged, None) for judged in baselines(gold)]
     bounds = intervals(gold, [judged for _, judged, _ in entries], weights, seed, level)

@@ -27,6 +27,7 @@ def latex(evaluation: Evaluation) -> str:
     parts = [
         ("Complete runs, by MAE", evaluation.complete),
         ("Incomplete runs, not ranked", evaluation.incomplete),
+        ("Fitted runs, not ranked", evaluation.fitted),
         ("Expected scores, not ranked", evaluation.expected),
         ("Constant baselines", evaluation.baselines),
     ]

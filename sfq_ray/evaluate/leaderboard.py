@@ -42,9 +42,13 @@ def _columns_of(measure: str, doc: str) -> list[tuple[str, pa.DataType, str]]:
 
 
 FIELDS: list[tuple[str, pa.DataType, str]] = [
-    ("kind", pa.string(), "complete, incomplete, expected (under the model's own probabilities) or baseline."),
+    (
+        "kind",
+        pa.string(),
+        "complete, incomplete, fitted to ratings, expected (under the model's own probabilities) or baseline.",
+    ),
     ("run_id", pa.string(), "As in scores/, or the name of the baseline."),
-    ("protocol", pa.string(), "direct, sidecar, agent or constant."),
+    ("protocol", pa.string(), "direct, sidecar, agent, regressor, calibrated or constant."),
     ("backend", pa.string(), "As in scores/; null for baselines."),
     ("model", pa.string(), "As in scores/."),
     ("rank", pa.int32(), "By MAE among complete runs, 1 is best, equal ones share it; null for all others."),
@@ -69,8 +73,8 @@ LEADERBOARD = pa.schema(
 
 
 def standings(evaluation: Evaluation) -> tuple[Standing, ...]:
-    """All rows in their order: complete, incomplete, expected, baselines."""
-    return evaluation.complete + evaluation.incomplete + evaluation.expected + evaluation.baselines
+    """All rows in their order: complete, incomplete, fitted, expected, baselines."""
+    return evaluation.runs + evaluation.expected + evaluation.baselines
 
 
 def leaderboard_rows(evaluation: Evaluation) -> list[dict[str, Any]]:

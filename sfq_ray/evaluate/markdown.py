@@ -20,6 +20,7 @@ def markdown(evaluation: Evaluation) -> str:
     sections = [
         ("Leaderboard", _about(evaluation), _complete(evaluation)),
         ("Incomplete runs, not ranked", INCOMPLETE, _incomplete(evaluation)),
+        ("Fitted runs, not ranked", FITTED, _unranked(evaluation.fitted)),
         ("Expected scores, not ranked", EXPECTED, _unranked(evaluation.expected)),
         ("Constant baselines", BASELINES, _unranked(evaluation.baselines)),
         ("Human ceiling", CEILINGS, _ceiling(evaluation.ceiling)),
@@ -42,6 +43,7 @@ INCOMPLETE = (
     "These did not score every figure of the gold. Their numbers stand on n figures; best and worst are the MAE over "
     "all figures if those without a score had no error, or the largest one possible."
 )
+FITTED = "These have seen the human ratings of the other papers, as no judge has; every score is out of fold."
 EXPECTED = "Runs whose model tells its probabilities: proposed scores as means under these, before the Runner."
 BASELINES = "Judges that look at no figure. They know the gold that they are measured against."
 CEILINGS = "Each rater against the gold of the others, which rests on one rater less than the gold above."

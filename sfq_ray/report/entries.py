@@ -54,7 +54,7 @@ def figure_entry(figure: Row, image: str | None, scores: Iterable[Row | None]) -
 
 def score_entry(row: Row | None) -> list[Any] | None:
     """Status, the five scores, overall; null when the run has no row for the figure."""
-    return None if row is None else [row["status"], *(row[d] for d in DIMENSIONS), row["overall"]]
+    return None if row is None else [row["status"], *(number(row[d]) for d in DIMENSIONS), row["overall"]]
 
 
 def figure_detail(figure: Row, scores: Iterable[Row]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _score(row: Row) -> dict[str, Any]:
         "suggestion": row["suggestion"],
         "dims": [
             [
-                row[d],
+                number(row[d]),
                 row[f"{d}_confidence"],
                 row[f"{d}_owner"],
                 number(row[f"{d}_proposed"]),

@@ -205,7 +205,7 @@
     const label = measure.n ? `${plural(measure.n, "score")}, mean ${measure.mean.toFixed(2)}` : "no scores";
     const bars = measure.bins.map((n, i) => {
       const score = i + 1, height = measure.n ? (n / measure.n / top) * (base - 6) : 0;
-      const range = code === "overall" ? { min: score - 0.5, max: score + 0.49 } : { min: score, max: score };
+      const range = { min: score - 0.5, max: score + 0.49 }; // a score between two counts for the nearest
       const shape = [
         svg("title", {}, `${code === "overall" ? "about " : ""}${score}: ${plural(n, "figure")}`),
         svg("rect", { class: "hit", x: i * step, y: 0, width: step, height: base }),
@@ -328,7 +328,7 @@
   function chip(figure, run, measure) {
     const code = measures[measure][0], score = scoreOf(figure, run, measure), status = statusOf(figure, run);
     const off = score === null && figure.on[measure] === "0";
-    const text = score !== null ? (code === "overall" ? score.toFixed(1) : String(score)) : off ? "off" : "n/a";
+    const text = score !== null ? (code === "overall" || !Number.isInteger(score) ? score.toFixed(1) : String(score)) : off ? "off" : "n/a";
     const title = `${measures[measure][1]}: ${score !== null ? score : off ? "gated off, its evidence is missing" : `n/a (${status})`}`;
     return el("span", { class: `chip ${score === null ? "none" : `band${band(score)}`}`, title },
       el("span", { class: "code" }, code === "overall" ? "overall" : code), " ", text);
@@ -454,7 +454,7 @@
       d.scores.filter((score) => score.dims[i].some((value) => value !== null)).map((score) => {
         const [value, confidence, owner, proposed, reason] = score.dims[i];
         return el("div", { class: "reason" },
-          el("p", {}, el("span", { class: `chip ${value === null ? "none" : `band${band(value)}`}` }, value === null ? "n/a" : String(value)), " ",
+          el("p", {}, el("span", { class: `chip ${value === null ? "none" : `band${band(value)}`}` }, value === null ? "n/a" : brief(value)), " ",
             said(score.run, "strong"), el("span", { class: "quiet" }, ` · confidence ${confidence ?? "n/a"}`, ` · owner ${owner ?? "n/a"}`),
             proposed !== null && proposed !== value && el("span", { class: "changed" }, ` · proposed ${brief(proposed)}, Runner: ${value ?? "n/a"}`),
             score.caps.filter((cap) => cap.split(/\s/)[0] === code).map((cap) => [" ", badge(`cap ${cap}`, "cap")])),

@@ -17,9 +17,12 @@ from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.agreement import nanmean
 from sfq_ray.evaluate.evaluation import evaluate, family, repeats
 from sfq_ray.evaluate.judgements import read_judgements
+from sfq_ray.evaluate.latex import latex
 from sfq_ray.evaluate.leaderboard import leaderboard_rows
+from sfq_ray.evaluate.markdown import markdown
 from sfq_ray.evaluate.permutation import contrasts
 from sfq_ray.rubric import DIMENSIONS
+from sfq_ray.tables import FITTED
 
 SEEDS = st.integers(0, 2**32 - 1)
 DIMS = [d.value for d in DIMENSIONS]
@@ -216,6 +219,21 @@ def test_expected_scores_stand_beside_the_runs(tmp_path):
     assert (row.kind, row.rank, row.judged.run_id, row.metrics.mae.n) == ("expected", None, "a-direct", 6)
     assert row.metrics.mae.value == pytest.approx(np.abs(6.25 - found.gold.overall).mean())
     assert len(found.complete) == 1
+
+
+@pytest.mark.parametrize("protocol", FITTED)
+def test_runs_that_have_seen_ratings_are_never_ranked(tmp_path, protocol):
+    made = Made(tmp_path, papers=3, per_paper=2)
+    made.run("a-direct", 1.0)
+    made.run("b-direct", 0.0, protocol=protocol)
+    found = evaluated(tmp_path, reference="a-direct")
+    assert [(s.judged.run_id, s.rank, s.ranks) for s in found.complete] == [("a-direct", 1, (1, 1))]
+    (row,) = found.fitted
+    assert (row.kind, row.rank, row.judged.run_id, row.metrics.mae.n) == ("fitted", None, "b-direct", 6)
+    assert [row["kind"] for row in leaderboard_rows(found)] == ["complete", "fitted", "baseline", "baseline"]
+    assert [(c.first, c.second) for c in found.contrasts] == [("b-direct", "a-direct")]
+    for text in (markdown(found), latex(found)):
+        assert "Fitted runs, not ranked" in text
 
 
 def test_raters_have_their_table_ceiling_and_gaps(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sfq_ray.report.entries import pieces
+from sfq_ray.report.entries import pieces, score_entry
 from sfq_ray.report.script import data_script, number
 
 
@@ -40,6 +40,11 @@ def test_numbers_lose_the_noise_of_float32_and_nothing_is_invented() -> None:
     assert number(None) is None
     assert number(math.nan) is None
     assert number(123_456_789) == 123_456_789
+
+
+def test_scores_may_lie_between_the_whole_ones() -> None:
+    row = {"status": "scored", "VC": 7.0, "SL": 7.1234567, "CC": None, "CTX": 1.0, "MR": 10.0, "overall": 6.28}
+    assert score_entry(row) == ["scored", 7, 7.12346, None, 1, 10, 6.28]
 
 
 def test_data_that_json_does_not_know_is_refused() -> None:
