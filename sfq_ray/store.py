@@ -17,6 +17,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -28,6 +29,7 @@ from sfq_ray.errors import FatalError
 from sfq_ray.places import Place, for_arrow
 from sfq_ray.tables import TABLES
 
+READERS, READ_AHEAD = 16, 512  # threads and parts
 ROW_GROUP = 64  # rows: a figure's image has some 100 KB, so a group has some MB
 
 
@@ -69,6 +71,14 @@ class Store:
         """All rows of a table, part by part."""
         for part in self.parts(table):
             yield from self.read(table, part, columns).to_pylist()
+
+    def narrow(self, table: str, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:
+        """(part, its rows) of small columns, many parts at a time: there may be ten thousands, each far away."""
+        parts = self.parts(table)
+        with ThreadPoolExecutor(READERS) as pool:
+            for start in range(0, len(parts), READ_AHEAD):
+                some = parts[start : start + READ_AHEAD]
+                yield from zip(some, pool.map(lambda part: self.read(table, part, columns), some), strict=True)
 
     def write(self, table: str, part: str, rows: pa.Table) -> None:
         """The part, in the table's own schema, at once."""

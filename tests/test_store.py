@@ -34,6 +34,14 @@ def test_what_was_written_is_read_in_order(store):
     assert not store.has("papers", "part-00000")
 
 
+def test_narrow_columns_come_part_by_part_in_order(store, monkeypatch):
+    monkeypatch.setattr("sfq_ray.store.READ_AHEAD", 2)
+    for number in range(5):
+        store.write("papers", f"part-{number:05d}", papers(f"p{number}", "x"))
+    found = [(part, rows["paper_id"].to_pylist()) for part, rows in store.narrow("papers", ["paper_id"])]
+    assert found == [(f"part-{number:05d}", [f"p{number}", "x"]) for number in range(5)]
+
+
 def test_leftovers_of_a_killed_job_are_removed(store):
     leftover = store.root / "papers" / ".part-00000.parquet.99.tmp"
     leftover.write_bytes(b"half")

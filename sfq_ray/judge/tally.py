@@ -19,16 +19,19 @@ MIN_SCORES_FOR_RATE = 50  # of a run, before its failures can stop the job
 def forget_passing_failures(store: Store, runs: Iterable[Run]) -> None:
     """Removes the parts of scores/ that hold a failure that may have passed; the ledger keeps what was answered."""
     ids = {run.id for run in runs}
-    for name in store.parts("scores"):
-        if name.rpartition(".")[0] in ids:
-            failures = store.read("scores", name, ["failure"])["failure"].unique().to_pylist()
-            if any(failure is not None and not FAILURES[failure] for failure in failures):
-                store.remove("scores", name)
+    found = {
+        part for part, rows in store.narrow("scores", ["failure"])
+        if part.rpartition(".")[0] in ids
+        and any(failure is not None and not FAILURES[failure] for failure in rows["failure"].unique().to_pylist())
+    }  # fmt: skip
+    for part in found:
+        store.remove("scores", part)
 
 
 def units(store: Store, parts: Sequence[str], runs: Iterable[Run]) -> list[dict[str, Any]]:
     """What is still to do, in units for workers: the ids of runs by part of figures/."""
-    todo = {part: [r.id for r in runs if not store.has("scores", score_part(r.id, part))] for part in parts}
+    done = set(store.parts("scores"))
+    todo = {part: [run.id for run in runs if score_part(run.id, part) not in done] for part in parts}
     left = [part for part in parts if todo[part]]
     return [
         {"todo": {part: todo[part] for part in left[start : start + PARTS_PER_UNIT]}}
@@ -42,9 +45,10 @@ class Tally:
     def __init__(self, store: Store, runs: Iterable[Run], max_failure_rate: float) -> None:
         self.max_failure_rate = max_failure_rate
         self.runs: dict[str, Counter[str]] = {run.id: Counter() for run in runs}
-        for row in store.rows("scores", ["run_id", "status"]):
-            if row["run_id"] in self.runs:
-                self.runs[row["run_id"]][row["status"]] += 1
+        for part, rows in store.narrow("scores", ["status"]):
+            count = self.runs.get(part.rpartition(".")[0])
+            if count is not None:
+                count.update(rows["status"].to_pylist())
 
     def total(self) -> int:
         return sum(count.total() for count in self.runs.values())
