@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from sfq_ray.judge.budget import Budget
 from sfq_ray.judge.limits import Account
 
 MAX_WAITING = 1_000_000  # calls that wait at the gates at once; were it reached, none that gives back got through
+KNOCK_S = 10.0
 IDLE_LIMIT_S = 6 * 3600  # Ray ends a job that yields nothing for half an hour; a part full of slow papers may
 
 
@@ -90,12 +92,20 @@ def _start(address: str | None, workers: int | None) -> None:
     local = {"address": "local", "num_cpus": workers or os.cpu_count(), "include_dashboard": False}
     options: dict[str, Any] = {"address": address} if address else local
     try:
+        _knock(address)
         ray.init(log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **options)
-    except (ConnectionError, ray.exceptions.RayError) as error:
+    except (OSError, ray.exceptions.RayError) as error:
         raise FatalError(
             f"RAY_ADDRESS={address}: no Ray answers there ({str(error).splitlines()[0]}). Start it, or give every "
             "node and this one its token (RAY_AUTH_TOKEN_PATH), or unset RAY_ADDRESS to run on this machine alone"
         ) from error
+
+
+def _knock(address: str | None) -> None:
+    """Raises OSError where nobody listens at host:port: Ray itself would try for a long time without a word."""
+    host, _, port = (address or "").rpartition(":")
+    if port.isdigit() and "/" not in host:
+        socket.create_connection((host, int(port)), KNOCK_S).close()
 
 
 def run_units(
