@@ -162,7 +162,7 @@ def _judge(
     with raydata.session(workers) as pool:
         build = partial(JudgeWorker, figures, store.root, settings, plan.runs, _loader(plan, settings, store),
                         uuid.uuid4().hex, plan.choice.offline)  # fmt: skip
-        for summary in raydata.run_units(units(store, parts, plan.runs), build, pool):
+        for summary in raydata.run_units(units(tally.done, parts, plan.runs), build, pool):
             counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
             progress.add(summary["rows"], counts)
     progress.close()

@@ -16,6 +16,7 @@ import fcntl
 import io
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ from sfq_ray.errors import FatalError
 from sfq_ray.places import Place, for_arrow
 from sfq_ray.tables import TABLES
 
+WORKERS = ".workers"  # locked by each of them
+ORPHANS_S = 60.0  # after which workers that outlive their job are taken for hung
 READERS, READ_AHEAD = 16, 512  # threads and parts
 ROW_GROUP = 64  # rows: a figure's image has some 100 KB, so a group has some MB
 
@@ -94,21 +97,31 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """For the time of a job. Raises FatalError where another one is at work in the directory.
+        """For the time of a job, once the workers of a job that was killed are gone too. Raises FatalError.
 
         An object store has no locks: two jobs in one place do work twice, but each writes the same whole parts.
         """
         if not isinstance(self.root, Path):
             yield
             return
-        with (self.root / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise FatalError(
-                    f"{self.root}: another job is at work here; wait for it or choose another --out"
-                ) from error
+        with (self.root / ".lock").open("w") as job, (self.root / WORKERS).open("w") as workers:
+            if not _flock(job, fcntl.LOCK_EX):
+                raise FatalError(f"{self.root}: another job is at work here; wait for it or choose another --out")
+            deadline = time.monotonic() + ORPHANS_S
+            while not _flock(workers, fcntl.LOCK_EX):
+                if time.monotonic() > deadline:
+                    raise FatalError(f"{self.root}: workers of a job that was killed are still at work here; end them")
+                time.sleep(0.1)
+            _flock(workers, fcntl.LOCK_UN)
             yield
+
+    def join(self) -> IO[str] | None:
+        """What a worker holds as long as it lives: with it the next job knows whether it is alone."""
+        if not isinstance(self.root, Path):
+            return None
+        file = (self.root / WORKERS).open("w")
+        _flock(file, fcntl.LOCK_SH)
+        return file
 
     # ---- the run manifest
 
@@ -176,6 +189,18 @@ def disk_error(path: Place, error: OSError) -> FatalError:
     return FatalError(
         f"{path}: cannot be written ({error.strerror or error}). Mend that and run the same command again."
     )
+
+
+def _flock(file: IO[str], kind: int) -> bool:
+    """Whether the lock is held now, or the file system has none."""
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
+    return True
 
 
 def _sync(path: Path) -> None:

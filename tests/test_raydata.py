@@ -15,7 +15,9 @@ with raydata.session(1) as pool:
 
 
 def test_a_cluster_that_is_not_there_is_one_clear_message():
-    script = "\n".join(SCRIPT.splitlines()[:3]) + """
+    script = (
+        "\n".join(SCRIPT.splitlines()[:3])
+        + """
 import os
 os.environ["RAY_ADDRESS"] = "127.0.0.1:9"
 try:
@@ -24,6 +26,7 @@ try:
 except FatalError as error:
     print(error)
 """
+    )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert "RAY_ADDRESS=127.0.0.1:9: no Ray answers there" in result.stdout, result.stderr
 

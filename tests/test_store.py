@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import threading
+import time
 
 import pyarrow as pa
 import pytest
@@ -112,3 +114,19 @@ def test_a_second_job_in_the_same_directory_is_refused(tmp_path):
         pass
     with store.locked():
         pass
+
+
+def test_the_workers_of_a_killed_job_are_waited_for(tmp_path, monkeypatch):
+    store = Store(tmp_path / "out")
+    store.prepare()
+    worker = Store(tmp_path / "out").join()
+    with monkeypatch.context() as patch:
+        patch.setattr("sfq_ray.store.ORPHANS_S", 0.2)
+        with pytest.raises(FatalError, match="still at work here"), store.locked():
+            pass
+    begin = time.monotonic()
+    threading.Timer(0.3, worker.close).start()
+    with store.locked():
+        assert time.monotonic() - begin > 0.25
+        second = Store(tmp_path / "out").join()  # the job's own workers come after that
+        second.close()

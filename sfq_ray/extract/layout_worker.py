@@ -38,6 +38,7 @@ class LayoutWorker:
 
     def __init__(self, out: Place, settings: Settings) -> None:
         self.store = Store(out)
+        self.presence = self.store.join()
         self.settings = settings.extract
         self.detector = load_detector(settings.extract.layout, settings.extract.detector)
         self.reader = PaperReader(settings.extract)

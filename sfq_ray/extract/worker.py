@@ -29,6 +29,7 @@ class ExtractWorker:
 
     def __init__(self, out: Place, settings: Settings, job: str) -> None:
         self.store = Store(out)
+        self.presence = self.store.join()
         self.settings = settings
         self.job = job
         self.reader = PaperReader(settings.extract)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sfq_ray.errors import FatalError
@@ -28,9 +28,8 @@ def forget_passing_failures(store: Store, runs: Iterable[Run]) -> None:
         store.remove("scores", part)
 
 
-def units(store: Store, parts: Sequence[str], runs: Iterable[Run]) -> list[dict[str, Any]]:
-    """What is still to do, in units for workers: the ids of runs by part of figures/."""
-    done = set(store.parts("scores"))
+def units(done: Collection[str], parts: Sequence[str], runs: Iterable[Run]) -> list[dict[str, Any]]:
+    """What is still to do, in units for workers: the ids of runs by part of figures/. `done`: parts of scores/."""
     todo = {part: [run.id for run in runs if score_part(run.id, part) not in done] for part in parts}
     left = [part for part in parts if todo[part]]
     return [
@@ -40,12 +39,17 @@ def units(store: Store, parts: Sequence[str], runs: Iterable[Run]) -> list[dict[
 
 
 class Tally:
-    """Scores by run and status, from the tables on and then from the workers' summaries."""
+    """Scores by run and status, from the tables on and then from the workers' summaries.
+
+    `done`: the parts of scores/ that it began with.
+    """
 
     def __init__(self, store: Store, runs: Iterable[Run], max_failure_rate: float) -> None:
         self.max_failure_rate = max_failure_rate
         self.runs: dict[str, Counter[str]] = {run.id: Counter() for run in runs}
+        self.done: set[str] = set()
         for part, rows in store.narrow("scores", ["status"]):
+            self.done.add(part)
             count = self.runs.get(part.rpartition(".")[0])
             if count is not None:
                 count.update(rows["status"].to_pylist())

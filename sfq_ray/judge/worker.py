@@ -40,6 +40,7 @@ class JudgeWorker:
     ) -> None:  # fmt: skip
         self.figures = Store(figures)
         self.store = Store(out)
+        self.presence = self.store.join()
         self.runs = {run.id: run for run in runs}
         self.job = job
         self.offline = offline
