@@ -25,11 +25,13 @@ from sfq_ray.extract.layouts import EMBEDDED, LAYOUTS
 from sfq_ray.extract.shards import Shard, shards
 from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.features import OCR
+from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.estimate import Estimate, estimates, spent_usd
 from sfq_ray.judge.plan import Choice, Loader, Plan, limits_of, make_plan
 from sfq_ray.judge.tally import Tally, forget_passing_failures, units
 from sfq_ray.judge.worker import JudgeWorker, score_part
 from sfq_ray.progress import Progress
+from sfq_ray.raydata import Actors
 from sfq_ray.registry import check
 from sfq_ray.report import write_report
 from sfq_ray.store import Store
@@ -98,7 +100,7 @@ def _extract(found: Sequence[given.Input], store: Store, settings: Settings, wor
     progress.add(done, {"done before": done})
     build = partial(ExtractWorker, str(store.root), settings, uuid.uuid4().hex)
     with raydata.session(workers) as pool:
-        for summary in raydata.run_units(units, build, pool):
+        for summary in raydata.run_units(units, build, Actors(pool, pool)):
             progress.add(
                 summary["papers"],
                 {
@@ -122,7 +124,8 @@ def _see(parts: Sequence[dict[str, Any]], store: Store, settings: Settings, work
     progress.add(inputs - sum(len(unit["inputs"]) for unit in units), {})
     build = partial(LayoutWorker, str(store.root), settings)
     with raydata.session(workers) as pool:
-        for summary in raydata.run_units(units, build, pool, settings.extract.detector.gpus):
+        actors = Actors(pool, pool, settings.extract.detector.gpus, "extract.detector.gpus")
+        for summary in raydata.run_units(units, build, actors):
             progress.add(summary["papers"], {"pages seen": summary["pages"], "failed": summary["failed"]})
     progress.close()
 
@@ -157,13 +160,31 @@ def _judge(
     with raydata.session(workers) as pool:
         build = partial(JudgeWorker, str(figures), str(store.root), settings, plan.runs, _loader(plan, settings, store),
                         uuid.uuid4().hex, plan.choice.offline)  # fmt: skip
-        for summary in raydata.run_units(units(store, parts, plan.runs), build, pool):
-            counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
-            progress.add(summary["rows"], counts)
+        for runs in plan.pools():
+            for summary in raydata.run_units(units(store, parts, runs), build, _actors(plan.engines(runs), pool)):
+                counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
+                progress.add(summary["rows"], counts)
     progress.close()
     for run_id, count in tally.runs.items():
         if count.total() != expected:
             raise FatalError(f"{store.root}: {run_id}: {expected} scores expected but {count.total()} are there")
+
+
+def _actors(engines: Sequence[Model], pool: int) -> Actors:
+    """Workers of runs with these engines: each holds all of them, so that both models of an agent are at hand."""
+    if not engines:
+        return Actors(pool, pool)
+    fewest, most = (max(model.replicas[end] for model in engines) for end in (0, 1))
+    asked_by = ", ".join(f"engine or gpus of model {model.name}" for model in engines)
+    gpus = sum(model.gpus_needed for model in engines)
+    if not any(model.spans_nodes for model in engines):
+        return Actors(fewest, most, gpus, asked_by)
+    if len(engines) > 1:
+        raise FatalError(
+            f"{', '.join(model.name for model in engines)} are needed by one worker, and an engine that spans nodes "
+            "takes a worker for itself; let a vLLM server serve the other and give it `backend: openai`"
+        )
+    return Actors(fewest, most, 0.0, asked_by, ({"CPU": 1.0}, *[{"GPU": 1.0}] * int(gpus)))
 
 
 def estimate(figures: Path, settings: Settings, out: Path | None = None, choice: Choice = DEFAULT) -> list[Estimate]:

@@ -8,7 +8,7 @@ from sfq_ray import raydata
 from sfq_ray.errors import FatalError
 with raydata.session(1) as pool:
     try:
-        list(raydata.run_units([{"part": "p"}], lambda: None, pool, gpus=1.0))
+        list(raydata.run_units([{"part": "p"}], lambda: None, raydata.Actors(1, 1, 1.0, "extract.detector.gpus")))
     except FatalError as error:
         print(error)
 """

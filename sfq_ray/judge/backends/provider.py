@@ -52,6 +52,8 @@ def decoding(model: Model, settings: Judge) -> dict[str, Any]:
     }
     if model.sampling and settings.temperature is not None:
         params["temperature"] = settings.temperature
+    if model.answering:
+        params["engine"] = model.answering
     return params
 
 

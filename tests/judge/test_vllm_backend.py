@@ -1,0 +1,182 @@
+"""The vllm backend in the real engine, on tiny models with random weights, inside Ray Data's actors.
+
+Needs vLLM; tools/vllm_cpu_env.sh makes an environment that has it, without a GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+pytest.importorskip("vllm", reason="vllm is an extra")
+sys.path.insert(0, str(Path(__file__).parent))
+from tiny import (
+    ENGINE,
+    ROOT,
+    command,
+    engines_started,
+    environment,
+    make_models,
+    models_file,
+    record,
+    sfq,
+)
+
+pytestmark = pytest.mark.timeout(900)
+MATRIX = ROOT / "jobs" / "eval1200.yaml"
+EXAMPLES = ("clean-two-column.pdf", "one-column.pdf")
+FIGURES = 9  # of these papers
+CALLS = 1 + 1 + 3  # of a figure, by all three protocols
+MODELS = {"internvl": ("internvl3-78b", "D11,S9"), "llama4": ("llama-4-maverick", "D7,S6,F7")}
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return make_models(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="module")
+def extracted(tmp_path_factory):
+    out = tmp_path_factory.mktemp("extracted") / "out"
+    sfq(
+        "extract", *(ROOT / "examples" / name for name in EXAMPLES), "--out", out, "--ocr", "none",
+        temporary=out.parent,
+    )  # fmt: skip
+    return out
+
+
+def ask(out, sql):
+    return duckdb.sql(sql.format(scores=f"'{out}/scores/*.parquet'", calls=f"'{out}/calls/*.parquet'")).fetchall()
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def judged(request, tiny, extracted, tmp_path_factory):
+    """The runs of the benchmark with this model, as one job, and what it printed."""
+    place = tmp_path_factory.mktemp(request.param)
+    name, runs = MODELS[request.param]
+    models = models_file(place / "models.yaml", **{name: record(tiny / request.param)})
+    line = ("judge", extracted, "--out", place / "out", "--matrix", MATRIX, "--models", models, "--runs", runs)
+    return place, line, sfq(*line, temporary=place / "tmp"), runs.split(",")
+
+
+def test_every_figure_is_scored_in_every_run_by_one_engine(judged):
+    place, _, result, runs = judged
+    assert f"scores: {len(runs) * FIGURES} = {len(runs) * FIGURES} scored + 0 gated + 0 failed" in result.stdout
+    assert engines_started(place / "tmp") == 1
+    stages = dict(ask(place / "out", "select stage, count(*) from {calls} group by 1"))
+    wanted = {"direct", "sidecar"} | ({"vision", "language", "fusion"} if len(runs) == 3 else set())
+    assert stages == dict.fromkeys(wanted, FIGURES)
+    assert ask(place / "out", "select count(*) from {calls} where attempt > 0 or finish_reason != 'stop'") == [(0,)]
+    # held to the schema of their stage, gates included, and counted by the engine
+    assert ask(place / "out", "select count(*) from {scores} where (CC is null) != (CC_expected is null)") == [(0,)]
+    (least,) = ask(place / "out", "select min(usage.input_tokens) from {calls} where usage.output_tokens > 20")[0]
+    assert least > 1000
+
+
+def test_scores_come_with_what_the_model_would_have_said_on_average(judged):
+    place, _, _, _ = judged
+    for dimension in ("VC", "SL", "MR"):
+        (rows,) = ask(place / "out", "select count(*) from {scores} where " + f"{dimension}_expected between 1 and 10")[
+            0
+        ]
+        assert rows == ask(place / "out", "select count(*) from {scores}")[0][0]
+
+
+def test_the_rubric_is_read_once(judged):
+    place, _, _, _ = judged
+    hits, calls = ask(place / "out", "select count(*) filter (usage.cached_tokens > 1000), count(*) from {calls}")[0]
+    assert hits > 0.6 * calls  # all but those that came before the first was through
+
+
+def test_a_further_run_makes_no_call_and_starts_no_engine(judged):
+    place, line, _, _ = judged
+    before = {path.name: path.read_bytes() for path in (place / "out").glob("*/*.parquet")}
+    for path in (place / "out" / "scores").glob("*.parquet"):
+        path.unlink()
+    sfq(*line, temporary=place / "again")
+    assert engines_started(place / "again") == 0
+    assert {path.name: path.read_bytes() for path in (place / "out").glob("*/*.parquet")} == before
+    for path in (place / "out" / "scores").glob("*.parquet"):
+        path.unlink()
+    sfq(*line, "--offline", temporary=place / "again")
+    assert {path.name: path.read_bytes() for path in (place / "out").glob("*/*.parquet")} == before
+
+
+def processes_with(variable: str) -> list[int]:
+    """Process ids of engine cores whose environment has this entry."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            named = b"EngineCore" in (entry / "cmdline").read_bytes()
+            if named and variable.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def answered(out: Path) -> int:
+    lines = [line for path in (out / "calls" / "_open").glob("*.jsonl") for line in path.read_bytes().splitlines()]
+    return sum(b'"finish_reason"' in line for line in lines)
+
+
+def test_a_killed_engine_costs_the_calls_in_flight_and_nothing_else(tiny, extracted, tmp_path):
+    models = models_file(tmp_path / "models.yaml", llama_4_maverick=record(tiny / "internvl"))
+    config = tmp_path / "config.yaml"
+    config.write_text("judge: {calls_in_flight: 2}\n")
+    out, temporary = tmp_path / "out", tmp_path / "tmp"
+    line = command(
+        "judge", extracted, "--out", out, "--matrix", MATRIX, "--models", models, "--runs", "D7,S6,F7",
+        "--config", config,
+    )  # fmt: skip
+    job = subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(temporary)
+    )
+    begin = time.monotonic()
+    while answered(out) < 3:
+        assert job.poll() is None, job.stdout.read()
+        assert time.monotonic() - begin < 300
+        time.sleep(0.02)
+    (core,) = processes_with(f"TMPDIR={temporary}")
+    os.kill(core, signal.SIGKILL)
+    said, _ = job.communicate(timeout=600)
+    assert job.returncode == 0, said
+    assert f"scores: {3 * FIGURES} = {3 * FIGURES} scored + 0 gated + 0 failed" in said
+    assert engines_started(temporary) == 2
+    assert ask(out, "select count(distinct request_id) from {calls}") == [(CALLS * FIGURES,)]
+    (lost,) = [int(part.split()[0]) for part in said.replace("\r", ",").split(",") if "calls lost in flight" in part][
+        -1:
+    ]
+    assert 1 <= lost <= 4  # twice as many requests are ready as may be in flight
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"engine": {"tensor_paralel_size": 2}}, "engine: vLLM has no argument tensor_paralel_size"),
+        ({"model": "/no/such/weights"}, "set `model` to a folder that holds the weights"),
+        (
+            {"engine": ENGINE | {"gpu_memory_utilization": 0.99, "trust_remote_code": True}},
+            "lower engine.max_model_len",
+        ),
+        ({"gpus": 8}, "8 GPUs are asked for each actor, but Ray knows of 0"),
+        ({"extra": {"temprature": 1}}, "extra: .*temprature"),
+    ],
+    ids=["argument", "weights", "memory", "gpus", "sampling"],
+)
+def test_what_cannot_work_ends_the_job_and_says_what_to_change(tiny, extracted, tmp_path, fields, says):
+    models = models_file(tmp_path / "models.yaml", internvl3_78b=record(tiny / "internvl", **fields))
+    result = sfq(
+        "judge", extracted, "--out", tmp_path / "out", "--matrix", MATRIX, "--models", models, "--runs", "D11",
+        temporary=tmp_path / "tmp", check=False,
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert re.search(says, " ".join(result.stderr.split())), result.stderr
