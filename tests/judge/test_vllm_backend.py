@@ -15,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import yaml
 
 pytest.importorskip("vllm", reason="vllm is an extra")
 sys.path.insert(0, str(Path(__file__).parent))
@@ -53,6 +54,13 @@ def extracted(tmp_path_factory):
     return out
 
 
+def config_file(folder, **judge):
+    """Replies so short that one which does not end costs seconds."""
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump({"judge": {"max_output_tokens": 1000, **judge}}))
+    return path
+
+
 def ask(out, sql):
     return duckdb.sql(sql.format(scores=f"'{out}/scores/*.parquet'", calls=f"'{out}/calls/*.parquet'")).fetchall()
 
@@ -63,7 +71,8 @@ def judged(request, tiny, extracted, tmp_path_factory):
     place = tmp_path_factory.mktemp(request.param)
     name, runs = MODELS[request.param]
     models = models_file(place / "models.yaml", **{name: record(tiny / request.param)})
-    line = ("judge", extracted, "--out", place / "out", "--matrix", MATRIX, "--models", models, "--runs", runs)
+    line = ("judge", extracted, "--out", place / "out", "--matrix", MATRIX, "--models", models, "--runs", runs,
+            "--config", config_file(place))  # fmt: skip
     return place, line, sfq(*line, temporary=place / "tmp"), runs.split(",")
 
 
@@ -130,12 +139,10 @@ def answered(out: Path) -> int:
 
 def test_a_killed_engine_costs_the_calls_in_flight_and_nothing_else(tiny, extracted, tmp_path):
     models = models_file(tmp_path / "models.yaml", llama_4_maverick=record(tiny / "internvl"))
-    config = tmp_path / "config.yaml"
-    config.write_text("judge: {calls_in_flight: 2}\n")
     out, temporary = tmp_path / "out", tmp_path / "tmp"
     line = command(
         "judge", extracted, "--out", out, "--matrix", MATRIX, "--models", models, "--runs", "D7,S6,F7",
-        "--config", config,
+        "--config", config_file(tmp_path, calls_in_flight=2),
     )  # fmt: skip
     job = subprocess.Popen(
         line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(temporary)

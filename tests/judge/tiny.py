@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import yaml
 
 ROOT = Path(__file__).parents[2]
-CLOSING = {'"', "]", ' "', '",', "],", '"]', '"}', " ]"}
+QUOTES, BRACKETS = ('"', '",', '"]', '"}'), ("]", "],")
 ENGINE = {
     "enforce_eager": True,
     "max_model_len": 16384,
@@ -19,6 +20,7 @@ ENGINE = {
     "max_num_batched_tokens": 2048,
     "gpu_memory_utilization": 0.15,  # of the memory of the machine, where the engine runs on the CPU
 }
+SOCKETS = TemporaryDirectory(prefix="sfq", dir="/tmp")  # their paths must be short
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
 
 
@@ -28,10 +30,11 @@ def make_models(folder: Path) -> Path:
     return folder
 
 
-def closing_tokens(model: Path, bias: float = 6.0) -> dict[int, float]:
-    """Random weights end a string once in two thousand tokens; with this they do so soon."""
+def closing_tokens(model: Path) -> dict[int, float]:
+    """Random weights end a string once in two thousand tokens; with this they do so at once, and lists too."""
     vocabulary = json.loads((model / "tokenizer.json").read_text())["model"]["vocab"]
-    return {number: bias for token, number in vocabulary.items() if token.replace("Ġ", " ") in CLOSING}
+    bias = dict.fromkeys(BRACKETS, 10.0) | dict.fromkeys(QUOTES, 20.0)  # a bracket within a string ends nothing
+    return {vocabulary[token]: bias[token] for token in bias if token in vocabulary}
 
 
 def record(model: Path, **fields: object) -> dict[str, object]:
@@ -61,8 +64,12 @@ def command(*arguments: object) -> list[str]:
 
 def environment(temporary: Path) -> dict[str, str]:
     temporary.mkdir(exist_ok=True)
-    sockets = dict.fromkeys(("RAY_TMPDIR", "VLLM_RPC_BASE_PATH"), "/tmp")  # their paths must be short
-    return os.environ | ENVIRONMENT | sockets | {"TMPDIR": str(temporary)}
+    return (
+        os.environ
+        | ENVIRONMENT
+        | dict.fromkeys(("RAY_TMPDIR", "VLLM_RPC_BASE_PATH"), SOCKETS.name)
+        | {"TMPDIR": str(temporary)}
+    )
 
 
 def engines_started(temporary: Path) -> int:
