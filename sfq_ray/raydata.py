@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,12 @@ from functools import partial
 from typing import Any, Protocol
 
 import ray
-from ray.util.placement_group import placement_group, remove_placement_group
+from ray.util.placement_group import (
+    get_placement_group,
+    placement_group,
+    placement_group_table,
+    remove_placement_group,
+)
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from sfq_ray.config import ConfigError
@@ -123,7 +129,7 @@ def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], acto
         return
     _configure()
     fewest, most = _pool_size(actors, len(units))
-    groups: list[Any] = []
+    groups = uuid.uuid4().hex
     dataset = ray.data.from_items([{"unit": json.dumps(unit)} for unit in units], override_num_blocks=len(units))
     results = dataset.map_batches(
         _Actor,
@@ -144,8 +150,8 @@ def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], acto
             else:
                 yield summary
     finally:
-        for group in groups:
-            remove_placement_group(group)
+        if actors.bundles:
+            _remove_groups(groups)
     if fatal is not None:
         raise FatalError(fatal)
 
@@ -164,12 +170,19 @@ def _pool_size(actors: Actors, units: int) -> tuple[int, int]:
     return min(actors.fewest, most), most
 
 
-def _in_group(bundles: Sequence[Mapping[str, float]], groups: list[Any]) -> dict[str, Any]:
+def _in_group(bundles: Sequence[Mapping[str, float]], groups: str) -> dict[str, Any]:
     """Where the next actor goes: a placement group of its own, which what it starts takes part in."""
-    group = placement_group([dict(bundle) for bundle in bundles], strategy="PACK")
-    groups.append(group)
+    name = f"{groups}-{uuid.uuid4().hex}"
+    group = placement_group([dict(bundle) for bundle in bundles], strategy="PACK", name=name)
     strategy = PlacementGroupSchedulingStrategy(group, placement_group_capture_child_tasks=True)
     return {"scheduling_strategy": strategy}
+
+
+def _remove_groups(groups: str) -> None:
+    """By their names: Ray Data makes them out of sight."""
+    for group in placement_group_table().values():
+        if group["name"].startswith(groups) and group["state"] != "REMOVED":
+            remove_placement_group(get_placement_group(group["name"]))
 
 
 class _Shared:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sfq_ray.config import ConfigError, Judge
 from sfq_ray.errors import FatalError
-from sfq_ray.judge.backends import BACKENDS, Backend, Reply, load_backend
+from sfq_ray.judge.backends import Backend, Reply, load_backend
 from sfq_ray.judge.backends.provider import decoding
 from sfq_ray.judge.budget import Purse
 from sfq_ray.judge.calls import Request
@@ -19,7 +19,6 @@ from sfq_ray.judge.matrix import SAFE, Run, choose, groups, load_matrix, own_run
 from sfq_ray.judge.prices import Price, load_prices
 from sfq_ray.judge.rendering import prompt_hashes
 from sfq_ray.judge.sending import Sender
-from sfq_ray.registry import check
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,6 @@ class Choice:
     max_usd: float | None = None
     offline: bool = False
     again: bool = False
-    dry_run: bool = False  # nothing is sent, so no backend is needed
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class Plan:
 
 
 def make_plan(settings: Judge, choice: Choice) -> Plan:
-    """Raises ConfigError for unknown runs, models and backends, and for a budget over models without a price."""
+    """Raises ConfigError for unknown runs and models, and for a budget over models without a price."""
     if choice.matrix is None:
         runs = choose(own_runs(settings.backend, settings.protocols), choice.runs)
     else:
@@ -95,8 +93,6 @@ def make_plan(settings: Judge, choice: Choice) -> Plan:
             raise ConfigError(
                 f"model {name!r} has no record; known: {', '.join(sorted(known))}. Give one with --models"
             )
-        if not choice.dry_run:
-            check(BACKENDS, known[name].backend, f"the backend of model {name}")
         if not set(name) <= SAFE | {"."}:
             raise ConfigError(f"model {name!r}: a name of letters, digits, '.', '_', '-' and '+', since it names files")
     prices = load_prices(choice.prices)
