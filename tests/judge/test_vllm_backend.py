@@ -35,7 +35,6 @@ pytestmark = pytest.mark.timeout(900)
 MATRIX = ROOT / "jobs" / "eval1200.yaml"
 EXAMPLES = ("clean-two-column.pdf", "one-column.pdf")
 FIGURES = 9  # of these papers
-CALLS = 1 + 1 + 3  # of a figure, by all three protocols
 MODELS = {"internvl": ("internvl3-78b", "D11,S9"), "llama4": ("llama-4-maverick", "D7,S6,F7")}
 
 
@@ -81,22 +80,23 @@ def test_every_figure_is_scored_in_every_run_by_one_engine(judged):
     assert f"scores: {len(runs) * FIGURES} = {len(runs) * FIGURES} scored + 0 gated + 0 failed" in result.stdout
     assert engines_started(place / "tmp") == 1
     stages = dict(ask(place / "out", "select stage, count(*) from {calls} group by 1"))
-    wanted = {"direct", "sidecar"} | ({"vision", "language", "fusion"} if len(runs) == 3 else set())
-    assert stages == dict.fromkeys(wanted, FIGURES)
+    fused = stages.pop("fusion", 0)  # of equal reports, which a model of noise gives, only once
+    assert stages == dict.fromkeys(("direct", "sidecar", "vision", "language")[: 2 * len(runs) - 2], FIGURES)
+    assert (0 < fused <= FIGURES) == (len(runs) == 3)
     assert ask(place / "out", "select count(*) from {calls} where attempt > 0 or finish_reason != 'stop'") == [(0,)]
-    # held to the schema of their stage, gates included, and counted by the engine
-    assert ask(place / "out", "select count(*) from {scores} where (CC is null) != (CC_expected is null)") == [(0,)]
     (least,) = ask(place / "out", "select min(usage.input_tokens) from {calls} where usage.output_tokens > 20")[0]
     assert least > 1000
 
 
 def test_scores_come_with_what_the_model_would_have_said_on_average(judged):
+    """But for a 10, which is two tokens here."""
     place, _, _, _ = judged
-    for dimension in ("VC", "SL", "MR"):
-        (rows,) = ask(place / "out", "select count(*) from {scores} where " + f"{dimension}_expected between 1 and 10")[
-            0
-        ]
-        assert rows == ask(place / "out", "select count(*) from {scores}")[0][0]
+    for name in ("VC", "SL", "CC", "CTX", "MR"):
+        wrong = (
+            f"({name}_expected is null) != ({name} is null) and {name} != 10 or {name}_expected not between 1 and 10"
+        )
+        assert ask(place / "out", "select count(*) from {scores} where " + wrong) == [(0,)]
+    assert ask(place / "out", "select count(VC_expected) > 0 from {scores}") == [(True,)]
 
 
 def test_the_rubric_is_read_once(judged):
@@ -158,7 +158,10 @@ def test_a_killed_engine_costs_the_calls_in_flight_and_nothing_else(tiny, extrac
     assert job.returncode == 0, said
     assert f"scores: {3 * FIGURES} = {3 * FIGURES} scored + 0 gated + 0 failed" in said
     assert engines_started(temporary) == 2
-    assert ask(out, "select count(distinct request_id) from {calls}") == [(CALLS * FIGURES,)]
+    used = ask(out, "select count(distinct id) from (select unnest(request_ids) id from {scores})")
+    assert (
+        used == ask(out, "select count(*) from {calls}") == ask(out, "select count(distinct request_id) from {calls}")
+    )
     (lost,) = [int(part.split()[0]) for part in said.replace("\r", ",").split(",") if "calls lost in flight" in part][
         -1:
     ]

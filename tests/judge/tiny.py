@@ -37,7 +37,7 @@ def closing_tokens(model: Path) -> dict[int, float]:
     return {vocabulary[token]: bias[token] for token in bias if token in vocabulary}
 
 
-def record(model: Path, **fields: object) -> dict[str, object]:
+def record(model: Path, /, **fields: object) -> dict[str, object]:
     return {
         "backend": "vllm", "model": str(model), "dialect": "vllm_bounded", "sampling": True, "logprobs": True,
         "gpus": 0, "base_url": None, "extra": {"logit_bias": closing_tokens(model)},

@@ -70,7 +70,7 @@ class VLLMBackend:
         from vllm.v1.engine.exceptions import EngineDeadError
 
         sent = image_of(request, self.record)
-        engine = self._started()
+        engine = self.start()
         begin = time.monotonic()
         try:
             output = await self._generated(engine, request, sent)
@@ -81,6 +81,8 @@ class VLLMBackend:
             _leave(f"the engine of {self.record.name} has died")
         except (VLLMClientError, ValueError) as error:
             raise CallError("image_rejected" if _of_image(error) else "bad_request", _said(error)) from None
+        except FatalError:
+            raise
         except Exception as error:  # noqa: BLE001 - one odd request must not end the job
             raise CallError("unavailable", f"{type(error).__name__}: {_said(error)}") from None
         return self._reply(output, sent, time.monotonic() - begin)
@@ -91,7 +93,7 @@ class VLLMBackend:
         (output,) = [output async for output in outputs]
         return output
 
-    def _started(self) -> Any:
+    def start(self) -> Any:
         """The engine. What kept it from starting once is said again, not tried again."""
         if self.failed is not None:
             raise self.failed
