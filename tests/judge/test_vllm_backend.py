@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.request import urlopen
 
 import duckdb
 import pytest
@@ -190,3 +191,43 @@ def test_what_cannot_work_ends_the_job_and_says_what_to_change(tiny, extracted, 
     )  # fmt: skip
     assert result.returncode == 1
     assert re.search(says, " ".join(result.stderr.split())), result.stderr
+
+
+def test_the_same_runs_against_a_server_of_vllm(tiny, extracted, tmp_path):
+    """Its own server, reached like any other endpoint of OpenAI's protocol."""
+    pytest.importorskip("openai", reason="openai is an extra")
+    model = tiny / "internvl"
+    line = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model), "--port", "8931",
+            "--host", "127.0.0.1", "--served-model-name", "tiny", "--enforce-eager", "--max-model-len", "16384",
+            "--max-num-seqs", "16", "--max-num-batched-tokens", "2048", "--gpu-memory-utilization", "0.15",
+            "--trust-remote-code", "--interleave-mm-strings", "--structured-outputs-config",
+            '{"backend": "xgrammar", "disable_any_whitespace": true}']  # fmt: skip
+    log = tmp_path / "server.log"
+    with log.open("w") as out:
+        server = subprocess.Popen(line, stdout=out, stderr=subprocess.STDOUT, env=environment(tmp_path / "tmp"))
+    try:
+        wait_for("http://127.0.0.1:8931/health", server, log)
+        fields = record(model)
+        served = fields | {"backend": "openai", "model": "tiny", "base_url": "http://127.0.0.1:8931/v1", "engine": {}}
+        models = models_file(tmp_path / "models.yaml", llama_4_maverick=served)
+        result = sfq(
+            "judge", extracted, "--out", tmp_path / "out", "--matrix", MATRIX, "--models", models, "--runs", "D7,S6,F7",
+            "--config", config_file(tmp_path), temporary=tmp_path / "tmp",
+        )  # fmt: skip
+    finally:
+        server.terminate()
+        server.wait(60)
+    assert f"scores: {3 * FIGURES} = {3 * FIGURES} scored + 0 gated + 0 failed" in result.stdout
+    assert ask(tmp_path / "out", "select count(VC_expected) > 0 from {scores}") == [(True,)]
+
+
+def wait_for(url, server, log, seconds=300):
+    begin = time.monotonic()
+    while time.monotonic() - begin < seconds:
+        assert server.poll() is None, log.read_text()[-3000:]
+        try:
+            with urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(1)
+    raise AssertionError(log.read_text()[-3000:])
