@@ -101,6 +101,7 @@ def main() -> None:
     shares = []
     for number in range(args.rounds):
         with tempfile.TemporaryDirectory() as folder:
+            Store(Path(folder)).prepare()
             worker = JudgeWorker(str(args.out), folder, settings, runs, lambda _: backend, f"round-{number}")
             worker.loop = LOOP
             ours, theirs = judged(worker, backend, parts), LOOP.run(bare(backend, requests, args.in_flight))

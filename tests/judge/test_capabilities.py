@@ -143,5 +143,5 @@ def test_where_an_engine_runs_is_no_part_of_a_request(tmp_path):
 
 
 def test_replicas_are_the_fewest_and_the_most(tmp_path):
-    with pytest.raises(ConfigError, match="mine.replicas: Value error, the fewest and the most"):
+    with pytest.raises(ConfigError, match=r"mine\.replicas: Value error, the fewest and the most"):
         load_models(own(tmp_path, "mine: {backend: vllm, model: m, dialect: vllm, replicas: [2, 1]}"))

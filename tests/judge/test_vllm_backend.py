@@ -21,7 +21,6 @@ import yaml
 pytest.importorskip("vllm", reason="vllm is an extra")
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny import (
-    ENGINE,
     ROOT,
     command,
     engines_started,
@@ -160,9 +159,7 @@ def test_a_killed_engine_costs_the_calls_in_flight_and_nothing_else(tiny, extrac
     assert f"scores: {3 * FIGURES} = {3 * FIGURES} scored + 0 gated + 0 failed" in said
     assert engines_started(temporary) == 2
     used = ask(out, "select count(distinct id) from (select unnest(request_ids) id from {scores})")
-    assert (
-        used == ask(out, "select count(*) from {calls}") == ask(out, "select count(distinct request_id) from {calls}")
-    )
+    assert used == ask(out, "select count(distinct request_id) from {calls}"), "nothing was asked twice in other words"
     (lost,) = [int(part.split()[0]) for part in said.replace("\r", ",").split(",") if "calls lost in flight" in part][
         -1:
     ]
@@ -174,14 +171,10 @@ def test_a_killed_engine_costs_the_calls_in_flight_and_nothing_else(tiny, extrac
     [
         ({"engine": {"tensor_paralel_size": 2}}, "engine: vLLM has no argument tensor_paralel_size"),
         ({"model": "/no/such/weights"}, "set `model` to a folder that holds the weights"),
-        (
-            {"engine": ENGINE | {"gpu_memory_utilization": 0.99, "trust_remote_code": True}},
-            "lower engine.max_model_len",
-        ),
         ({"gpus": 8}, "8 GPUs are asked for each actor, but Ray knows of 0"),
         ({"extra": {"temprature": 1}}, "extra: .*temprature"),
     ],
-    ids=["argument", "weights", "memory", "gpus", "sampling"],
+    ids=["argument", "weights", "gpus", "sampling"],
 )
 def test_what_cannot_work_ends_the_job_and_says_what_to_change(tiny, extracted, tmp_path, fields, says):
     models = models_file(tmp_path / "models.yaml", internvl3_78b=record(tiny / "internvl", **fields))
