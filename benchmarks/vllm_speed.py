@@ -1,12 +1,12 @@
 """Judging by an engine of one's own: tokens per second beside a bare loop over the same requests in the same engine.
 
-    python benchmarks/vllm_speed.py OUT MODEL [--repeat 4] [--rounds 3] [--in-flight 16]
+    python benchmarks/vllm_speed.py OUT MODEL [--repeat 8] [--rounds 4] [--in-flight 16]
 
 OUT is an output directory of `sfq extract`, MODEL a folder of tools/tiny_models.py. One engine is started. The bare
-loop sends requests that were rendered and tokenized before, `--in-flight` at once, and keeps the texts. The judge does
-what an actor of `sfq judge` does: it reads figures/, renders, hashes, asks, writes its ledger, parses and writes
-scores/. Both do the calls of `--repeat` runs Direct and as many Sidecar, in turn, with the engine's caches emptied
-before. Tokens are those of the replies. Ray's start and the engine's are left out.
+loop puts requests made before through vLLM's own chat renderer into the engine, `--in-flight` at once, as LLM.chat
+would. The judge does what an actor of `sfq judge` does: it reads figures/, makes requests, hashes, asks, writes its
+ledger, parses and writes scores/. Both do the calls of `--repeat` runs Direct and as many Sidecar, in turn, with the
+engine's caches emptied before. Tokens are those of the replies. Ray's start and the engine's are left out.
 """
 
 from __future__ import annotations
@@ -47,20 +47,17 @@ async def empty_caches(backend: VLLMBackend) -> None:
 async def bare(backend: VLLMBackend, requests: Sequence[Request], in_flight: int) -> float:
     """Tokens per second."""
     await empty_caches(backend)
-    rendered = [
-        (await backend._prompt(request, image_of(request, backend.record)), backend._sampling(request))
-        for request in requests
-    ]
     places, tokens = asyncio.Semaphore(in_flight), 0
 
-    async def one(number: int) -> None:
+    async def one(number: int, request: Request) -> None:
         nonlocal tokens
         async with places:
-            async for output in backend.engine.generate(*rendered[number], f"bare-{begin}-{number}"):
+            prompt = await backend._prompt(request, image_of(request, backend.record))
+            async for output in backend.engine.generate(prompt, backend._sampling(request), f"bare-{begin}-{number}"):
                 tokens += len(output.outputs[0].token_ids)
 
     begin = time.monotonic()
-    await asyncio.gather(*map(one, range(len(rendered))))
+    await asyncio.gather(*(one(number, request) for number, request in enumerate(requests)))
     return tokens / (time.monotonic() - begin)
 
 
@@ -78,8 +75,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("model", type=Path)
-    parser.add_argument("--repeat", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--in-flight", type=int, default=16)
     args = parser.parse_args()
     # twice as many requests are ready as may be in flight, and the engine takes what is ready
@@ -104,7 +101,12 @@ def main() -> None:
             Store(Path(folder)).prepare()
             worker = JudgeWorker(str(args.out), folder, settings, runs, lambda _: backend, f"round-{number}")
             worker.loop = LOOP
-            ours, theirs = judged(worker, backend, parts), LOOP.run(bare(backend, requests, args.in_flight))
+            if number % 2:  # so that neither is always the first
+                theirs = LOOP.run(bare(backend, requests, args.in_flight))
+                ours = judged(worker, backend, parts)
+            else:
+                ours = judged(worker, backend, parts)
+                theirs = LOOP.run(bare(backend, requests, args.in_flight))
         shares.append(ours / theirs)
         print(f"judge {ours:,.0f}, bare loop {theirs:,.0f} tokens/s, {ours / theirs:.3f}")  # noqa: T201
     print(f"{len(requests)} calls a round; median share {statistics.median(shares):.3f}")  # noqa: T201
