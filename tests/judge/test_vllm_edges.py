@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -73,6 +75,28 @@ def test_what_the_engine_prints_goes_to_its_log(tmp_path):
     result = subprocess.run([sys.executable, "-c", OUTPUT, log], capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["before", "after"]
     assert log.read_text() == "of a child\n"
+
+
+WATCHED = """
+import subprocess, sys, time
+from sfq_ray.judge.backends.vllm import _watch
+engine = subprocess.Popen(["sleep", "60"])
+watch = _watch([engine.pid])
+print(engine.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_an_engine_does_not_outlive_an_actor_that_is_killed():
+    actor = subprocess.Popen([sys.executable, "-c", WATCHED], stdout=subprocess.PIPE, text=True)
+    engine = Path("/proc") / actor.stdout.readline().strip()
+    assert engine.exists()
+    actor.kill()
+    actor.wait()
+    begin = time.monotonic()
+    while engine.exists() and "Z" not in (engine / "stat").read_text().split()[2]:
+        assert time.monotonic() - begin < 20
+        time.sleep(0.05)
 
 
 def test_the_token_that_ends_a_reply_is_none_of_its_text():

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import atexit
 import dataclasses
+import multiprocessing
 import os
 import re
+import subprocess
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import count
@@ -34,6 +37,15 @@ from sfq_ray.judge.expected import Token, expected_scores
 from sfq_ray.judge.images import Sent
 
 LOGPROBS = 20  # the most that an engine gives unless told otherwise
+WATCH = """
+import os, sys
+sys.stdin.read()
+for process in sys.argv[1:]:
+    try:
+        os.kill(int(process), 9)
+    except ProcessLookupError:
+        pass
+"""
 IMAGE_PLACES = ("<image>", "<##IMAGE##>")  # text that vLLM takes for an image, whatever the model
 DEVICES = "CUDA_VISIBLE_DEVICES"
 CAUSE = re.compile(r"\b(?:\w+\.)*[A-Z]\w*(?:Error|Exception): .+")
@@ -63,6 +75,7 @@ class VLLMBackend:
         self.numbers = count()
         self.engine: Any = None
         self.failed: FatalError | None = None
+        self.watch: subprocess.Popen[bytes] | None = None
 
     async def complete(self, request: Request) -> Reply:
         """Raises FatalError where the engine cannot start; ends the process, if it is an actor, where it has died."""
@@ -106,6 +119,7 @@ class VLLMBackend:
                     self.failed = _cannot_start(self.record, error, Path(log.name))
                     raise self.failed from error
             atexit.register(self.engine.shutdown)
+            self.watch = _watch([process.pid for process in multiprocessing.active_children()])
         return self.engine
 
     async def _prompt(self, request: Request, sent: Sent | None, mark: str = "") -> Any:
@@ -238,6 +252,14 @@ def _output_to(descriptor: int) -> Iterator[None]:
         for number, before in kept.items():
             os.dup2(before, number)
             os.close(before)
+
+
+def _watch(processes: Sequence[int | None]) -> subprocess.Popen[bytes]:
+    """A process that waits for the end of this one, however sudden, and then ends the engine's.
+
+    They would not notice, and keep the GPUs from the actor that comes next.
+    """
+    return subprocess.Popen([sys.executable, "-S", "-c", WATCH, *map(str, processes)], stdin=subprocess.PIPE)
 
 
 def _cannot_start(model: Model, error: Exception, log: Path) -> FatalError:
