@@ -103,7 +103,7 @@ def judge(
         from sfq_ray import pipelines
         from sfq_ray.judge.plan import Choice
 
-        choice = Choice(matrix, runs, models, prices, repeat, max_usd, offline, again, dry_run)
+        choice = Choice(matrix, runs, models, prices, repeat, max_usd, offline, again)
         settings = _settings(config, backend=backend, protocols=protocols)
         if dry_run:
             _estimates(pipelines.estimate(figures, settings, out, choice))

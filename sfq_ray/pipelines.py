@@ -10,15 +10,15 @@ from __future__ import annotations
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from sfq_ray import inputs as given
 from sfq_ray import raydata
+from sfq_ray.claims import claim
 from sfq_ray.config import Settings
 from sfq_ray.errors import RETRYABLE, FatalError
 from sfq_ray.extract.layout_worker import LayoutWorker
@@ -26,12 +26,14 @@ from sfq_ray.extract.layouts import EMBEDDED, LAYOUTS
 from sfq_ray.extract.shards import Shard, shards
 from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.features import OCR
+from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.estimate import Estimate, estimates, spent_usd
 from sfq_ray.judge.plan import Choice, Loader, Plan, limits_of, make_plan
 from sfq_ray.judge.tally import Tally, forget_passing_failures, units
 from sfq_ray.judge.worker import JudgeWorker, score_part
 from sfq_ray.places import Place
 from sfq_ray.progress import Progress
+from sfq_ray.raydata import Actors
 from sfq_ray.registry import check
 from sfq_ray.report import write_report
 from sfq_ray.store import Store
@@ -40,13 +42,6 @@ DEFAULT = Choice()
 LEASE_MARGIN_S = 30.0
 MIN_PARTS, MAX_PAPERS_PER_PART = 64, 32  # small jobs: one paper a part; large ones: some hundred large files
 MIN_PAPERS_FOR_RATE = 50  # so many papers before the error rate can stop a job
-LIBRARIES = ("pymupdf", "opencv-python-headless", "imagehash", "rapidocr", "onnxruntime", "pyarrow", "numpy", "pillow")
-# settings that change how a job runs, not what comes out for an input that succeeds
-FREE_SETTINGS = frozenset(
-    {"extract.limits.seconds_per_paper", "extract.limits.memory_mb", "extract.limits.papers_per_child",
-     "extract.detector.device", "extract.detector.gpus", "extract.detector.batch_pages", "judge.calls_in_flight",
-     "judge.deadline_s", "judge.max_failure_rate"}
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,7 @@ def extract(paths: Sequence[str], out: Place, settings: Settings, workers: int |
     store.prepare()
     with store.locked():
         inputs = {"inputs": {"count": len(found), "fingerprint": given.fingerprint(found)}}
-        _claim(store, "extract", settings, ("extract", "features"), inputs)
+        claim(store, "extract", settings, ("extract", "features"), inputs)
         try:
             _extract(found, store, settings, workers)
         except FatalError:
@@ -101,7 +96,7 @@ def _extract(found: Sequence[given.Input], store: Store, settings: Settings, wor
     progress.add(done, {"done before": done})
     build = partial(ExtractWorker, store.root, settings, uuid.uuid4().hex)
     with raydata.session(workers) as pool:
-        for summary in raydata.run_units(units, build, pool):
+        for summary in raydata.run_units(units, build, Actors(pool, pool)):
             progress.add(
                 summary["papers"],
                 {
@@ -125,7 +120,8 @@ def _see(parts: Sequence[dict[str, Any]], store: Store, settings: Settings, work
     progress.add(inputs - sum(len(unit["inputs"]) for unit in units), {})
     build = partial(LayoutWorker, store.root, settings)
     with raydata.session(workers) as pool:
-        for summary in raydata.run_units(units, build, pool, settings.extract.detector.gpus):
+        actors = Actors(pool, pool, settings.extract.detector.gpus, "extract.detector.gpus")
+        for summary in raydata.run_units(units, build, actors):
             progress.add(summary["papers"], {"pages seen": summary["pages"], "failed": summary["failed"]})
     progress.close()
 
@@ -141,7 +137,7 @@ def judge(
     store = Store(out or figures)
     store.prepare()
     with store.locked():
-        _claim(store, "judge", settings, (), {"figures": _inputs_of(figures), "runs": plan.lineage(settings.judge)},
+        claim(store, "judge", settings, (), {"figures": _inputs_of(figures), "runs": plan.lineage(settings.judge)},
                again=choice.again)  # fmt: skip
         if choice.again:
             for run in plan.runs:
@@ -162,13 +158,31 @@ def _judge(
     with raydata.session(workers) as pool:
         build = partial(JudgeWorker, figures, store.root, settings, plan.runs, _loader(plan, settings, store),
                         uuid.uuid4().hex, plan.choice.offline)  # fmt: skip
-        for summary in raydata.run_units(units(tally.done, parts, plan.runs), build, pool):
-            counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
-            progress.add(summary["rows"], counts)
+        for runs in plan.pools():
+            for summary in raydata.run_units(units(tally.done, parts, runs), build, _actors(plan.engines(runs), pool)):
+                counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
+                progress.add(summary["rows"], counts)
     progress.close()
     for run_id, count in tally.runs.items():
         if count.total() != expected:
             raise FatalError(f"{store.root}: {run_id}: {expected} scores expected but {count.total()} are there")
+
+
+def _actors(engines: Sequence[Model], pool: int) -> Actors:
+    """Workers of runs with these engines: each holds all of them, so that both models of an agent are at hand."""
+    if not engines:
+        return Actors(pool, pool)
+    fewest, most = (max(model.replicas[end] for model in engines) for end in (0, 1))
+    asked_by = ", ".join(f"engine or gpus of model {model.name}" for model in engines)
+    gpus = sum(model.gpus_needed for model in engines)
+    if not any(model.spans_nodes for model in engines):
+        return Actors(fewest, most, gpus, asked_by)
+    if len(engines) > 1:
+        raise FatalError(
+            f"{', '.join(model.name for model in engines)} are needed by one worker, and an engine that spans nodes "
+            "takes a worker for itself; let a vLLM server serve the other and give it `backend: openai`"
+        )
+    return Actors(fewest, most, 0.0, asked_by, ({"CPU": 1.0}, *[{"GPU": 1.0}] * int(gpus)))
 
 
 def estimate(figures: Place, settings: Settings, out: Place | None = None, choice: Choice = DEFAULT) -> list[Estimate]:
@@ -268,48 +282,3 @@ def _check_rate(failed: int, done: int, settings: Settings) -> None:
             f"{failed} of {done} papers failed, more than max_error_rate={settings.max_error_rate:g} allows. "
             "Look at the column `message` in papers/, then run the same command again; it continues."
         )
-
-
-def _claim(
-    store: Store, job: str, settings: Settings, sections: Iterable[str], more: Mapping[str, Any], again: bool = False
-) -> None:
-    """Writes what this job is made with into the run manifest, or refuses to mix it with something else.
-
-    Runs of a judging job are added to those that are there. With `again` what is said now replaces what was said.
-    """
-    manifest = store.manifest() or {"format": 1}
-    dumped = settings.model_dump(mode="json")
-    mine = {
-        "sfq_ray": version("sfq_ray"),
-        "versions": {name: version(name) for name in LIBRARIES},
-        "settings": {name: dumped[name] for name in sections},
-        **more,
-    }
-    before = manifest.get(job)
-    if before is not None and "runs" in mine:
-        mine["runs"] = before.get("runs", {}) | mine["runs"]
-    if before is not None and not again:
-        old, new = _flat(before), _flat(mine)
-        added = tuple(f"runs.{run_id}." for run_id in mine.get("runs", {}).keys() - before.get("runs", {}).keys())
-        changed = sorted(
-            key for key in old.keys() | new.keys()
-            if old.get(key) != new.get(key) and key.rpartition("settings.")[2] not in FREE_SETTINGS
-            and not key.startswith(added) and not key.endswith(".thinking_note")
-        )  # fmt: skip
-        if changed:
-            listed = "; ".join(f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in changed)
-            raise FatalError(
-                f"{store.root} was made with another configuration ({listed}). "
-                "Use the old one, or another --out for a new run."
-            )
-    store.write_manifest(manifest | {job: mine})
-
-
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat

@@ -10,13 +10,23 @@ import json
 import logging
 import os
 import socket
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import ray
+from ray.util.placement_group import (
+    get_placement_group,
+    placement_group,
+    placement_group_table,
+    remove_placement_group,
+)
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
+from sfq_ray.config import ConfigError
 from sfq_ray.errors import FatalError
 from sfq_ray.judge.budget import Budget
 from sfq_ray.judge.limits import Account
@@ -24,6 +34,25 @@ from sfq_ray.judge.limits import Account
 MAX_WAITING = 1_000_000  # calls that wait at the gates at once; were it reached, none that gives back got through
 KNOCK_S = 10.0
 IDLE_LIMIT_S = 6 * 3600  # Ray ends a job that yields nothing for half an hour; a part full of slow papers may
+
+
+@dataclass(frozen=True)
+class Actors:
+    """How many actors work at the same time, and what each takes of the cluster beside one CPU.
+
+    `bundles`: for an engine that spreads itself over nodes through Ray: one bundle of resources for each of its
+    processes. The actor and the processes live in a placement group of these, so Ray knows of all that they hold.
+    """
+
+    fewest: int
+    most: int
+    gpus: float = 0.0  # of the actor itself
+    asked_by: str = ""  # the setting to change where there are not so many GPUs
+    bundles: tuple[Mapping[str, float], ...] = ()
+
+    @property
+    def all_gpus(self) -> float:
+        return self.gpus + sum(bundle.get("GPU", 0.0) for bundle in self.bundles)
 
 
 class Worker(Protocol):
@@ -54,7 +83,7 @@ class _Actor:
         self.fatal: str | None = None
         try:
             self.worker = build()
-        except FatalError as error:
+        except (FatalError, ConfigError) as error:
             self.fatal = str(error)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +96,7 @@ class _Actor:
             return {"fatal": why}
         try:
             return self.worker(unit)
-        except FatalError as error:
+        except (FatalError, ConfigError) as error:
             return {"fatal": ray.get(self.stop.told.remote(str(error)))}
 
 
@@ -108,12 +137,10 @@ def _knock(address: str | None) -> None:
         socket.create_connection((host, int(port)), KNOCK_S).close()
 
 
-def run_units(
-    units: Sequence[dict[str, Any]], build: Callable[[], Worker], workers: int, gpus: float = 0.0
-) -> Iterator[dict[str, Any]]:
-    """Every unit through one of `workers` actors; yields the summaries as they come, in any order.
+def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], actors: Actors) -> Iterator[dict[str, Any]]:
+    """Every unit through one of the actors; yields the summaries as they come, in any order.
 
-    With `gpus` each actor holds so many, and there are no more actors than the cluster's GPUs allow.
+    There are no more actors than the cluster's GPUs allow.
 
     Raises FatalError when a worker says that the job cannot go on, after the others have finished the units that they
     are at: what these have in flight is paid for. A worker process that dies is replaced and its
@@ -122,33 +149,61 @@ def run_units(
     if not units:
         return
     _configure()
-    if gpus:
-        here = ray.cluster_resources().get("GPU", 0.0)
-        if here < gpus:
-            raise FatalError(
-                f"extract.detector.gpus: {gpus:g} GPUs are asked for each actor, but Ray knows of {here:g}; "
-                "set it to 0 for the CPU, or start the job where the GPUs are"
-            )
-        workers = min(workers, int(here / gpus))
+    fewest, most = _pool_size(actors, len(units))
+    groups = uuid.uuid4().hex
     dataset = ray.data.from_items([{"unit": json.dumps(unit)} for unit in units], override_num_blocks=len(units))
     results = dataset.map_batches(
         _Actor,
         fn_constructor_args=(build, ray.remote(_Stop).options(num_cpus=0).remote()),
         batch_size=1,
         batch_format="numpy",
-        compute=ray.data.ActorPoolStrategy(size=min(workers, len(units)), max_tasks_in_flight_per_actor=1),
+        compute=ray.data.ActorPoolStrategy(min_size=fewest, max_size=most, max_tasks_in_flight_per_actor=1),
         num_cpus=1,
-        num_gpus=gpus or None,
+        num_gpus=actors.gpus or None,
+        ray_remote_args_fn=partial(_in_group, actors.bundles, groups) if actors.bundles else None,
     )
     fatal: str | None = None
-    for row in results.iter_rows():
-        summary = json.loads(row["summary"])
-        if summary.get("fatal"):
-            fatal = summary["fatal"]
-        else:
-            yield summary
+    try:
+        for row in results.iter_rows():
+            summary = json.loads(row["summary"])
+            if summary.get("fatal"):
+                fatal = summary["fatal"]
+            else:
+                yield summary
+    finally:
+        if actors.bundles:
+            _remove_groups(groups)
     if fatal is not None:
         raise FatalError(fatal)
+
+
+def _pool_size(actors: Actors, units: int) -> tuple[int, int]:
+    """Fewest and most actors that the work and the cluster's GPUs allow. Raises FatalError where they allow none."""
+    most = min(actors.most, units)
+    if actors.all_gpus:
+        here = ray.cluster_resources().get("GPU", 0.0)
+        if here < actors.all_gpus:
+            raise FatalError(
+                f"{actors.asked_by}: {actors.all_gpus:g} GPUs are asked for each actor, but Ray knows of {here:g}; "
+                "set it to 0 for the CPU, or start the job where the GPUs are"
+            )
+        most = min(most, int(here / actors.all_gpus))
+    return min(actors.fewest, most), most
+
+
+def _in_group(bundles: Sequence[Mapping[str, float]], groups: str) -> dict[str, Any]:
+    """Where the next actor goes: a placement group of its own, which what it starts takes part in."""
+    name = f"{groups}-{uuid.uuid4().hex}"
+    group = placement_group([dict(bundle) for bundle in bundles], strategy="PACK", name=name)
+    strategy = PlacementGroupSchedulingStrategy(group, placement_group_capture_child_tasks=True)
+    return {"scheduling_strategy": strategy}
+
+
+def _remove_groups(groups: str) -> None:
+    """By their names: Ray Data makes them out of sight."""
+    for group in placement_group_table().values():
+        if group["name"].startswith(groups) and group["state"] != "REMOVED":
+            remove_placement_group(get_placement_group(group["name"]))
 
 
 class _Shared:

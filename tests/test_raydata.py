@@ -8,7 +8,7 @@ from sfq_ray import raydata
 from sfq_ray.errors import FatalError
 with raydata.session(1) as pool:
     try:
-        list(raydata.run_units([{"part": "p"}], lambda: None, pool, gpus=1.0))
+        list(raydata.run_units([{"part": "p"}], lambda: None, raydata.Actors(1, 1, 1.0, "extract.detector.gpus")))
     except FatalError as error:
         print(error)
 """
@@ -34,3 +34,27 @@ except FatalError as error:
 def test_gpus_that_are_not_there_are_one_clear_message():
     result = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120)
     assert "extract.detector.gpus: 1 GPUs are asked for each actor, but Ray knows of 0" in result.stdout, result.stderr
+
+
+GROUPED = """
+import ray
+from ray.util import get_current_placement_group
+from sfq_ray import raydata
+
+class Worker:
+    def __call__(self, unit):
+        bundles = get_current_placement_group().bundle_specs
+        return {"bundles": [dict(bundle) for bundle in bundles], "part": unit["part"]}
+
+ray.init(num_cpus=2, resources={"card": 2}, include_dashboard=False, log_to_driver=False)
+with raydata.session(2):
+    actors = raydata.Actors(1, 2, bundles=({"CPU": 1.0}, {"card": 1.0}, {"card": 1.0}))
+    print(sorted(summary["part"] for summary in raydata.run_units([{"part": p} for p in "ab"], Worker, actors)))
+    print([summary["bundles"] for summary in raydata.run_units([{"part": "c"}], Worker, actors)])
+"""
+
+
+def test_an_engine_that_spans_nodes_lives_in_a_placement_group_that_ends_with_the_job():
+    result = subprocess.run([sys.executable, "-c", GROUPED], capture_output=True, text=True, timeout=120)
+    said = result.stdout.splitlines()
+    assert said[:2] == ["['a', 'b']", "[[{'CPU': 1.0}, {'card': 1.0}, {'card': 1.0}]]"], result.stderr

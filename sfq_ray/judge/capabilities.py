@@ -7,6 +7,7 @@ sends nothing that depends on an unknown. A user's own file changes single field
 from __future__ import annotations
 
 from datetime import date
+from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,12 @@ from sfq_ray.judge.dialects import DIALECTS
 from sfq_ray.judge.records import load_records
 
 SHIPPED = "models.yaml"
+PARALLEL = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+PLACING = frozenset(
+    {*PARALLEL, "distributed_executor_backend", "gpu_memory_utilization", "kv_cache_memory_bytes", "max_num_seqs",
+     "max_num_batched_tokens", "enforce_eager", "download_dir", "max_parallel_loading_workers", "cpu_offload_gb",
+     "mm_processor_cache_gb", "enable_prefix_caching", "disable_log_stats", "limit_mm_per_prompt"}
+)  # fmt: skip
 
 
 class Model(Section):
@@ -47,6 +54,13 @@ class Model(Section):
     context_tokens: int | None = Field(None, gt=0)
     max_output_tokens: int | None = Field(None, gt=0)
     extra: dict[str, Any] = Field(default_factory=dict, description="Sent as it stands; wins over settings.")
+    engine: dict[str, Any] = Field(
+        default_factory=dict, description="Arguments of the vLLM engine, by vLLM's names; backend vllm only."
+    )
+    gpus: float | None = Field(
+        None, ge=0, description="GPUs that Ray reserves for an engine; null: as many as its parallel sizes say; 0: CPU."
+    )
+    replicas: tuple[int, int] = Field((1, 1), description="Fewest and most engines at the same time.")
     requests_per_minute: float | None = Field(None, gt=0, description="Of the account; null: found out by 429.")
     tokens_per_minute: float | None = Field(None, gt=0, description="Of the account.")
     checked: date | None = Field(None, description="Day on which the source was read.")
@@ -64,6 +78,35 @@ class Model(Section):
     def output_tokens(self, settings: Judge) -> int:
         """The most tokens that a reply may have, thinking included."""
         return min(self.max_output_tokens or settings.max_output_tokens, settings.max_output_tokens)
+
+    @field_validator("replicas")
+    @classmethod
+    def _ordered(cls, replicas: tuple[int, int]) -> tuple[int, int]:
+        if not 1 <= replicas[0] <= replicas[1]:
+            raise ValueError("the fewest and the most, at least one")
+        return replicas
+
+    @property
+    def local(self) -> bool:
+        """Whether the worker itself answers: no account, no key, no limits."""
+        return self.backend in ("rules", "vllm")
+
+    @property
+    def gpus_needed(self) -> float:
+        """Of one engine, on all nodes; 0 for hosted models."""
+        if self.backend != "vllm":
+            return 0.0
+        return float(prod(self.engine.get(size, 1) for size in PARALLEL)) if self.gpus is None else self.gpus
+
+    @property
+    def spans_nodes(self) -> bool:
+        """Whether vLLM spreads the engine over the cluster through Ray instead of processes on one node."""
+        return bool(self.engine.get("distributed_executor_backend") == "ray")
+
+    @property
+    def answering(self) -> dict[str, Any]:
+        """Engine arguments that can change a reply: all but those that only say where and how fast it runs."""
+        return {name: value for name, value in sorted(self.engine.items()) if name not in PLACING}
 
 
 EMBEDDED = Model(name="rules", backend="rules", model="rules-1", dialect="prompt_only", source="documentation")

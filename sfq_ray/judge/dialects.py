@@ -8,6 +8,7 @@ that cannot say "at most 12 phrases" leaves it out of what is sent, and the repl
     gemini         generationConfig.responseSchema (Google, Gemini API: Schema)
     bedrock_tool   toolSpec.inputSchema.json (AWS, Amazon Nova: troubleshooting tool calls)
     vllm           structured_outputs.json (vLLM, Structured Outputs; grammars by xgrammar)
+    vllm_bounded   the same with string lengths, for models so small that they do not end their strings
     json_object    nothing: the target promises JSON, the prompt carries the schema
     prompt_only    nothing: the target promises nothing, the prompt carries the schema
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -27,6 +28,7 @@ from sfq_ray.registry import check
 
 Schema = dict[str, Any]
 
+GATED = {"CC", "CTX"}  # dimensions that a figure without caption or context does not have
 LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
 NOISE = frozenset({"title", "description", "default", "format", "examples"})
 
@@ -123,8 +125,15 @@ def _bedrock_tool(schema: Schema) -> Schema:
 
 
 def _vllm(schema: Schema) -> Schema:
-    """List lengths stop endless lists; string lengths would slow xgrammar's token masks by orders of magnitude."""
+    """List lengths stop endless lists; string lengths make a token mask of xgrammar 0.2.8 take 3 ms instead of 0.04.
+
+    (Measured with a vocabulary of 150,000 tokens on one core, for each sequence and token.)
+    """
     return _map(schema, _without("minLength", "maxLength"))
+
+
+def _as_it_is(schema: Schema) -> Schema:
+    return schema
 
 
 def _nothing(schema: Schema) -> None:
@@ -137,6 +146,7 @@ DIALECTS: dict[str, Callable[[Schema], Schema | None]] = {
     "gemini": _gemini,
     "bedrock_tool": _bedrock_tool,
     "vllm": _vllm,
+    "vllm_bounded": _as_it_is,
     "json_object": _nothing,
     "prompt_only": _nothing,
 }
@@ -152,13 +162,19 @@ def _compiled(dialect: str, stage: str) -> str:
     return json.dumps(schema, separators=(",", ":"))
 
 
-def compile_schema(dialect: str, stage: str) -> Schema | None:
+def compile_schema(dialect: str, stage: str, available: Collection[str] | None = None) -> Schema | None:
     """What to send as the schema of a stage's reply; None where the dialect sends none.
 
-    Raises ConfigError for an unknown dialect, KeyError for an unknown stage, FatalError naming the JSON path of what
-    the target would refuse.
+    Grammars are cheap where the engine is one's own: with `available`, the dialects of vLLM hold the gated dimensions
+    to null and the others to a judgement. Raises ConfigError for an unknown dialect, KeyError for an unknown stage,
+    FatalError naming the JSON path of what the target would refuse.
     """
     schema: Schema | None = json.loads(_compiled(dialect, stage))
+    if schema is not None and available is not None and dialect.startswith("vllm"):
+        for dimension in GATED & schema["properties"].keys():
+            options = schema["properties"][dimension]["anyOf"]
+            chosen = next(o for o in options if (o["type"] != "null") == (dimension in available))
+            schema["properties"][dimension] = chosen
     return schema
 
 

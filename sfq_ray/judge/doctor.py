@@ -11,7 +11,7 @@ import numpy as np
 
 from sfq_ray.config import ConfigError, Judge
 from sfq_ray.errors import FatalError
-from sfq_ray.judge.backends import BACKENDS, Backend, load_backend
+from sfq_ray.judge.backends import Backend, load_backend
 from sfq_ray.judge.calls import Figure, direct_call
 from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.dialects import compile_schema
@@ -40,8 +40,6 @@ def examine(models: Iterable[Model], settings: Judge, probe: bool) -> list[Findi
 
 
 def _examine(model: Model, settings: Judge, probe: bool) -> Finding:
-    if model.backend not in BACKENDS:
-        return Finding(model.name, model.backend, False, f"there is no backend {model.backend!r} in this version")
     try:
         for stage in REPLIES:
             compile_schema(model.dialect, stage)

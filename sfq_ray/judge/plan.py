@@ -9,18 +9,17 @@ from typing import Any
 
 from sfq_ray.config import ConfigError, Judge
 from sfq_ray.errors import FatalError
-from sfq_ray.judge.backends import BACKENDS, Backend, Reply, load_backend
+from sfq_ray.judge.backends import Backend, Reply, load_backend
 from sfq_ray.judge.backends.provider import decoding
 from sfq_ray.judge.budget import Purse
 from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import EMBEDDED, Model, load_models
 from sfq_ray.judge.limits import Gate
-from sfq_ray.judge.matrix import SAFE, Run, choose, load_matrix, own_runs, repeated
+from sfq_ray.judge.matrix import SAFE, Run, choose, groups, load_matrix, own_runs, repeated
 from sfq_ray.judge.prices import Price, load_prices
 from sfq_ray.judge.rendering import prompt_hashes
 from sfq_ray.judge.sending import Sender
 from sfq_ray.judge.thinking import thinking_of
-from sfq_ray.registry import check
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,6 @@ class Choice:
     max_usd: float | None = None
     offline: bool = False
     again: bool = False
-    dry_run: bool = False  # nothing is sent, so no backend is needed
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Plan:
         """Models by the account that pays for them."""
         found: dict[str, list[Model]] = {}
         for model in self.models.values():
-            if model.backend != EMBEDDED.backend:
+            if not model.local:
                 found.setdefault(account_of(model), []).append(model)
         return found
 
@@ -60,6 +58,25 @@ class Plan:
             for model in self.models.values()
             if model.backend != EMBEDDED.backend and (note := thinking_of(model, settings).note)
         ]
+
+    def pools(self) -> list[list[Run]]:
+        """Runs by what their workers need: all without an engine of their own, then those of one engine after another.
+
+        Runs that share an engine, directly or over other runs, are together, so that it is started once for all.
+        """
+        light: list[Run] = []
+        heavy: list[list[Run]] = []
+        for group in groups(self.runs):
+            if self.choice.offline or not self.engines(group):
+                light += group
+            else:
+                heavy.append(group)
+        return ([light] if light else []) + heavy
+
+    def engines(self, runs: Sequence[Run]) -> list[Model]:
+        """The models of the runs that a worker loads itself and that take GPUs or hours to load."""
+        names = dict.fromkeys(name for run in runs for name in run.models)
+        return [self.models[name] for name in names if self.models[name].backend == "vllm"]
 
     def lineage(self, settings: Judge) -> dict[str, Any]:
         """By run id what it was made with, for the manifest."""
@@ -73,7 +90,7 @@ class Plan:
 
 
 def make_plan(settings: Judge, choice: Choice) -> Plan:
-    """Raises ConfigError for unknown runs, models and backends, and for a budget over models without a price."""
+    """Raises ConfigError for unknown runs and models, and for a budget over models without a price."""
     if choice.matrix is None:
         runs = choose(own_runs(settings.backend, settings.protocols), choice.runs)
     else:
@@ -85,13 +102,11 @@ def make_plan(settings: Judge, choice: Choice) -> Plan:
             raise ConfigError(
                 f"model {name!r} has no record; known: {', '.join(sorted(known))}. Give one with --models"
             )
-        if not choice.dry_run:
-            check(BACKENDS, known[name].backend, f"the backend of model {name}")
         if not set(name) <= SAFE | {"."}:
             raise ConfigError(f"model {name!r}: a name of letters, digits, '.', '_', '-' and '+', since it names files")
     prices = load_prices(choice.prices)
     if choice.max_usd is not None:
-        paid = [name for name in names if known[name].backend != EMBEDDED.backend]
+        paid = [name for name in names if not known[name].local]
         unknown = [name for name in paid if not _priced(prices.get(name))]
         if unknown:
             raise ConfigError(f"--max-usd: no USD price is known for {', '.join(unknown)}; give them with --prices")
@@ -129,7 +144,7 @@ class Loader:
         if self.plan.choice.offline and model.backend != EMBEDDED.backend:
             return Absent(model.backend, model.model, decoding(model, self.settings))
         backend = load_backend(model, self.settings)
-        if model.backend == EMBEDDED.backend:
+        if model.local:
             return backend
         return Sender(
             backend, self.gates[account_of(model)], self.settings.deadline_s, self.purse, self.plan.prices.get(name),

@@ -45,6 +45,7 @@ RULES: dict[str, Rules | None] = {
         STRUCTURE | {"anyOf"}, root_keywords=frozenset({"type", "properties", "required"}), closed=False
     ),
     "vllm": Rules(CLOSED | {"minItems", "maxItems"}),
+    "vllm_bounded": Rules(CLOSED | {"minItems", "maxItems", "minLength", "maxLength"}),
     "json_object": None,
     "prompt_only": None,
 }

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sfq_ray.config import ConfigError
+from sfq_ray.config import ConfigError, Judge
+from sfq_ray.judge.backends.provider import decoding
 from sfq_ray.judge.capabilities import load_models
 from sfq_ray.judge.dialects import compile_schema
 from sfq_ray.judge.schemas import REPLIES
@@ -118,3 +119,29 @@ def test_a_key_in_place_of_its_variable_is_refused_and_not_shown(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"none\.yaml: cannot be read"):
         load_models(tmp_path / "none.yaml")
+
+
+def test_the_records_of_open_weights_say_what_ray_is_to_reserve():
+    models = load_models(Path(__file__).parents[2] / "jobs" / "open-weights.yaml")
+    assert {name: model.gpus_needed for name, model in models.items() if model.gpus_needed} == {
+        "internvl3-78b": 4, "llama-4-maverick": 8, "llama-4-maverick-bf16": 16, "pixtral-large": 8,
+        "qwen2.5-vl-7b": 1, "internvl3-8b": 1,
+    }  # fmt: skip
+    assert [name for name, model in models.items() if model.spans_nodes] == ["llama-4-maverick-bf16"]
+    assert models["pixtral-large"].answering == {
+        "config_format": "mistral", "load_format": "mistral", "max_model_len": 16384, "tokenizer_mode": "mistral",
+    }  # fmt: skip
+
+
+def test_where_an_engine_runs_is_no_part_of_a_request(tmp_path):
+    text = "mine: {{backend: vllm, model: org/mine, dialect: vllm, engine: {{{}}}}}"
+    ids = [
+        decoding(load_models(own(tmp_path, text.format(engine)))["mine"], Judge())
+        for engine in ("dtype: bfloat16", "dtype: bfloat16, gpu_memory_utilization: 0.8", "dtype: float16")
+    ]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_replicas_are_the_fewest_and_the_most(tmp_path):
+    with pytest.raises(ConfigError, match=r"mine\.replicas: Value error, the fewest and the most"):
+        load_models(own(tmp_path, "mine: {backend: vllm, model: m, dialect: vllm, replicas: [2, 1]}"))

@@ -1,5 +1,7 @@
 """What is usable, what is missing, and which reply form works."""
 
+from importlib.util import find_spec
+
 import pytest
 from hosted import ENVIRONMENT, models_file, served
 from servers import Model as Served
@@ -18,7 +20,7 @@ def keys(monkeypatch):
         monkeypatch.setenv(name, value)
 
 
-def test_a_missing_key_and_a_missing_backend_are_said(monkeypatch):
+def test_a_missing_key_and_a_missing_package_are_said(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     models = load_models()
     found = {
@@ -27,7 +29,8 @@ def test_a_missing_key_and_a_missing_backend_are_said(monkeypatch):
     }
     assert not found["gpt-5.6-sol"].usable
     assert "OPENAI_API_KEY" in found["gpt-5.6-sol"].says
-    assert "no backend 'vllm'" in found["internvl3-78b"].says
+    if find_spec("vllm") is None:
+        assert "pip install 'sfq_ray[vllm]'" in found["internvl3-78b"].says
     assert found["qwen-plus"].usable
 
 

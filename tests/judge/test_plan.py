@@ -21,10 +21,26 @@ def test_without_a_matrix_there_is_one_run_for_each_protocol():
     assert plan.accounts() == {}
 
 
-def test_a_backend_that_is_not_there_is_refused_except_for_a_dry_run(tmp_path):
-    with pytest.raises(ConfigError, match="the backend of model mine: 'vllm' is unknown"):
-        make_plan(Judge(), choice(tmp_path, record={"backend": "vllm"}))
-    assert make_plan(Judge(), choice(tmp_path, record={"backend": "vllm"}, dry_run=True)).runs[0].id == "R"
+def test_an_engine_gets_workers_of_its_own_for_all_runs_that_use_it(tmp_path):
+    runs = [
+        {"id": "A", "protocol": "direct", "model": "gpt-5.6-sol"},
+        {"id": "B", "protocol": "direct", "model": "llama-4-maverick"},
+        {"id": "C", "protocol": "direct", "model": "internvl3-78b"},
+        {"id": "D", "protocol": "agent", "vision": "llama-4-maverick", "language": "qwen-plus"},
+        {"id": "E", "protocol": "agent", "model": "rules"},
+    ]
+    (tmp_path / "matrix.yaml").write_text(yaml.safe_dump({"runs": runs}))
+    plan = make_plan(Judge(), Choice(matrix=tmp_path / "matrix.yaml"))
+    assert [[run.id for run in pool] for pool in plan.pools()] == [["A", "E"], ["C"], ["B", "D"]]
+    assert [model.name for model in plan.engines(plan.pools()[2])] == ["llama-4-maverick"]
+    assert [model.name for models in plan.accounts().values() for model in models] == ["gpt-5.6-sol", "qwen-plus"]
+    offline = make_plan(Judge(), Choice(matrix=tmp_path / "matrix.yaml", offline=True))
+    assert len(offline.pools()) == 1
+
+
+def test_open_weights_cost_no_money_that_a_budget_could_bound(tmp_path):
+    plan = make_plan(Judge(), choice(tmp_path, record={"backend": "vllm", "base_url": None}, max_usd=1.0))
+    assert plan.accounts() == {}
 
 
 @pytest.mark.parametrize("name", ["org/model", "a model"])

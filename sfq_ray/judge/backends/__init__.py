@@ -20,6 +20,7 @@ BACKENDS: dict[str, str] = {
     "anthropic": "sfq_ray.judge.backends.anthropic:AnthropicBackend",
     "gemini": "sfq_ray.judge.backends.gemini:GeminiBackend",
     "bedrock": "sfq_ray.judge.backends.bedrock:BedrockBackend",
+    "vllm": "sfq_ray.judge.backends.vllm:VLLMBackend",
 }
 
 

@@ -45,20 +45,20 @@ class OpenAIBackend:
                     {"role": "system", "content": request.system},
                     {"role": "user", "content": content if sent is not None else request.user},
                 ],
-                **self._options(request.stage),
+                **self._options(request),
             )
             completion = answer.parse()
         return self._reply(completion, sent, time.monotonic() - begin)
 
-    def _options(self, stage: str) -> dict[str, Any]:
-        schema = compile_schema(self.record.dialect, stage)
+    def _options(self, request: Request) -> dict[str, Any]:
+        schema = compile_schema(self.record.dialect, request.stage, request.evidence.get("available"))
         new = self.record.base_url is None  # OpenAI itself has renamed it for models that think
         options: dict[str, Any] = {("max_completion_tokens" if new else "max_tokens"): self.params["max_output_tokens"]}
         if "temperature" in self.params:
             options["temperature"] = self.params["temperature"]
         body: dict[str, Any] = {}  # as it stands on the wire: the SDK walks over all of a schema given by name
         if schema is not None:
-            form = {"name": stage, "strict": True, "schema": schema}
+            form = {"name": request.stage, "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         elif self.record.dialect == "json_object":
             body["response_format"] = {"type": "json_object"}

@@ -57,6 +57,8 @@ def decoding(model: Model, settings: Judge) -> dict[str, Any]:
     thinking = thinking_of(model, settings).fields
     if thinking:  # without it the ids of requests stay what they were before there was the setting
         params["thinking"] = dict(thinking)
+    if model.answering:
+        params["engine"] = model.answering
     return params
 
 

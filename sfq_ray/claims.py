@@ -1,0 +1,64 @@
+"""What an output directory was made with: kept in its manifest, so that nothing else is mixed into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from sfq_ray.config import Settings
+from sfq_ray.errors import FatalError
+from sfq_ray.store import Store
+
+LIBRARIES = ("pymupdf", "opencv-python-headless", "imagehash", "rapidocr", "onnxruntime", "pyarrow", "numpy", "pillow")
+# settings that change how a job runs, not what comes out for an input that succeeds
+FREE_SETTINGS = frozenset(
+    {"extract.limits.seconds_per_paper", "extract.limits.memory_mb", "extract.limits.papers_per_child",
+     "extract.detector.device", "extract.detector.gpus", "extract.detector.batch_pages", "judge.calls_in_flight",
+     "judge.deadline_s", "judge.max_failure_rate"}
+)  # fmt: skip
+
+
+def claim(
+    store: Store, job: str, settings: Settings, sections: Iterable[str], more: Mapping[str, Any], again: bool = False
+) -> None:
+    """Writes what this job is made with into the run manifest, or refuses to mix it with something else.
+
+    Runs of a judging job are added to those that are there. With `again` what is said now replaces what was said.
+    """
+    manifest = store.manifest() or {"format": 1}
+    dumped = settings.model_dump(mode="json")
+    mine = {
+        "sfq_ray": version("sfq_ray"),
+        "versions": {name: version(name) for name in LIBRARIES},
+        "settings": {name: dumped[name] for name in sections},
+        **more,
+    }
+    before = manifest.get(job)
+    if before is not None and "runs" in mine:
+        mine["runs"] = before.get("runs", {}) | mine["runs"]
+    if before is not None and not again:
+        old, new = _flat(before), _flat(mine)
+        added = tuple(f"runs.{run_id}." for run_id in mine.get("runs", {}).keys() - before.get("runs", {}).keys())
+        changed = sorted(
+            key for key in old.keys() | new.keys()
+            if old.get(key) != new.get(key) and key.rpartition("settings.")[2] not in FREE_SETTINGS
+            and not key.startswith(added) and not key.endswith(".thinking_note")
+        )  # fmt: skip
+        if changed:
+            listed = "; ".join(f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in changed)
+            raise FatalError(
+                f"{store.root} was made with another configuration ({listed}). "
+                "Use the old one, or another --out for a new run."
+            )
+    store.write_manifest(manifest | {job: mine})
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
