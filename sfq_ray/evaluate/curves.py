@@ -40,6 +40,7 @@ class Dispute:
     judges: int  # that scored it
     difference: float  # mean of judge - gold, points
     distance: float  # mean of |judge - gold|, points
+    farthest: str  # run_id of the judge with the largest |judge - gold|
 
 
 def calibration(gold: Gold, judged: Judged) -> tuple[Bin, ...]:
@@ -71,5 +72,6 @@ def disputes(gold: Gold, judges: Sequence[Judged], count: int) -> tuple[Dispute,
     for figure_id, score, of_figure in zip(gold.figure_ids, gold.overall.tolist(), errors.T, strict=True):
         distance, difference = mean_of(np.abs(of_figure)), mean_of(of_figure)
         if distance.value is not None and difference.value is not None:
-            found.append(Dispute(figure_id, score, distance.n, difference.value, distance.value))
+            farthest = judges[int(np.nanargmax(np.abs(of_figure)))].run_id
+            found.append(Dispute(figure_id, score, distance.n, difference.value, distance.value, farthest))
     return tuple(sorted(found, key=lambda row: (-row.distance, row.figure_id))[:count])
