@@ -16,6 +16,7 @@ from sfq_ray.evaluate.page.shell import FOLDER, figure_href, link, scrolling
 from sfq_ray.evaluate.reliability import with_overall
 from sfq_ray.rubric import DIMENSIONS, NAMES
 
+OPEN = 5  # cards
 HEADER = (*(d.value for d in DIMENSIONS), "overall")
 
 
@@ -63,11 +64,15 @@ def disputes_card(
         )
         for number, row in enumerate(evaluation.disputes)
     ]  # fmt: skip
-    return (
-        card("disputes", DISPUTES, tag("p", ABOUT, class_="quiet"), None if report else NO_REPORT, cards)
-        if cards
-        else None
-    )
+    if not cards:
+        return None
+    return card("disputes", DISPUTES, tag("p", ABOUT, class_="quiet"), None if report else NO_REPORT, folded(cards))
+
+
+def folded(cards: Sequence[Markup]) -> Child:
+    """The first cards, and the others when they are asked for."""
+    first, rest = cards[:OPEN], cards[OPEN:]
+    return first, tag("details", tag("summary", f"{len(rest)} more"), rest) if rest else None
 
 
 DISPUTES = "Where humans and judges differ most"

@@ -55,7 +55,7 @@ def _forest_row(standing: Standing, scale: Scale, y: float) -> Markup:
     return tag(
         "g", hover(f"{name}, {standing.kind}: MAE {value:.3f}{ends}, n {mae.n:,}"),
         tag("rect", class_="hit", x=0, y=y - ROW / 2, width=WIDTH, height=ROW),
-        text(shortened(name, 19), 112, y + 3.5, "end", "label"), bar,
+        text(shortened(name, 17), 112, y + 3.5, "end", "label"), bar,
         mark(SHAPES[standing.kind], scale(value), y), text(number(value), WIDTH, y + 3.5, "end", "value"),
     )  # fmt: skip
 
@@ -144,11 +144,11 @@ def strip(key: str, gold: float, raters: Iterable[tuple[str, float]], judges: It
     """One figure: the gold as a diamond, raters as strokes above it, judges as dots below it."""
     x = Scale(1.0, 10.0, 50.0, WIDTH - 12.0)
     given = sorted(judges, key=lambda pair: (pair[1], pair[0]))
-    stacked: dict[float, int] = {}
+    stacked: dict[int, int] = {}
     dots = []
     for name, score in given:
-        at = round(x(score) / 5) * 5.0  # dots that would cover each other stand below each other
-        level = stacked[at] = stacked.get(at, -1) + 1
+        at = x(score)
+        level = stacked[round(at / 5)] = stacked.get(round(at / 5), -1) + 1  # dots must not cover each other
         dots.append(tag("circle", hover(f"{name}: {score:.2f}"), class_="point", cx=at, cy=42.0 + 6 * level, r=2.6))
     bottom = 42.0 + 6 * max(stacked.values(), default=0) + 7
     strokes = [

@@ -9,7 +9,7 @@ from sfq_ray.evaluate.evaluation import Evaluation, Standing
 from sfq_ray.evaluate.leaderboard import measures
 from sfq_ray.evaluate.page import plots
 from sfq_ray.evaluate.page.evidence import Evidence
-from sfq_ray.evaluate.page.figures import figure_card, thumb_file
+from sfq_ray.evaluate.page.figures import figure_card, folded, thumb_file
 from sfq_ray.evaluate.page.markup import Child, Markup, card, said, tag
 from sfq_ray.evaluate.page.shell import page, run_file, table
 from sfq_ray.rubric import DIMENSIONS, NAMES
@@ -40,7 +40,7 @@ def run_page(
             card("bland-altman", "Limits of agreement", _limits(evaluation, standing, reach)), class_="columns"),
         card("gates", "Gates and errors by dimension", tag("p", GATES_ABOUT, class_="quiet"), _gates(standing)),
         card("differences", "Farthest from the gold", tag("p", FARTHEST, class_="quiet"),
-             cards or tag("p", "No figure was scored.", class_="quiet")),
+             folded(cards) if cards else tag("p", "No figure was scored.", class_="quiet")),
     )  # fmt: skip
 
 
