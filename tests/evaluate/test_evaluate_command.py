@@ -32,6 +32,8 @@ def test_the_command_prints_what_it_writes(tmp_path):
     assert result.exit_code == 0, result.output
     assert result.output.startswith((tmp_path / "to" / "leaderboard.md").read_text())
     assert f"evaluation: {tmp_path / 'to'}" in result.output
+    assert f"page: {tmp_path / 'to' / 'index.html'}" in result.output
+    assert (tmp_path / "to" / "page" / "run-0001.html").is_file()
     assert "- figures with gold outside the split: 1" in result.output
     assert "- scores of figures outside the split: 1" in result.output
     assert "| a-agent - a-direct |" in result.output
