@@ -50,7 +50,9 @@ def _forest_row(standing: Standing, scale: Scale, y: float) -> Markup:
     bar = None
     if interval.low is not None and interval.high is not None:
         ends = f" [{interval.low:.3f}, {interval.high:.3f}] ({interval.method})"
-        bar = tag("line", class_="interval", x1=scale(interval.low), x2=scale(interval.high), y1=y, y2=y)
+        left, right = scale(interval.low), scale(interval.high)
+        path = f"M{left:.1f} {y - 3.5:.1f}v7M{left:.1f} {y:.1f}H{right:.1f}M{right:.1f} {y - 3.5:.1f}v7"
+        bar = tag("path", class_="interval", d=path)  # with feet, as it may be hardly longer than the mark is wide
     value = mae.value or 0.0
     return tag(
         "g", hover(f"{name}, {standing.kind}: MAE {value:.3f}{ends}, n {mae.n:,}"),
@@ -91,9 +93,9 @@ def bland_altman(gold: Gold, standing: Standing, reach: float, key: str = "bland
         told = hover(f"{gold.figure_ids[place]}: gold {of_gold:.2f}, judge {of_judge:.2f}")
         dots.append(tag("circle", told, cx=x((of_gold + of_judge) / 2), cy=y(of_judge - of_gold), r=2.2))
     lines = [
-        (found.bias.value, "bias", f"bias {shown('bias', found.bias.value)}"),
-        (found.low, "limit", f"-1.96 sd {shown('bias', found.low)}"),
-        (found.high, "limit", f"+1.96 sd {shown('bias', found.high)}"),
+        (found.bias.value, "bias", f"bias: {shown('bias', found.bias.value)}"),
+        (found.low, "limit", f"-1.96 sd: {shown('bias', found.low)}"),
+        (found.high, "limit", f"+1.96 sd: {shown('bias', found.high)}"),
     ]
     drawn = [
         tag("g", tag("line", class_=name, x1=34, x2=WIDTH - 10, y1=y(value), y2=y(value)),
@@ -166,8 +168,8 @@ def strip(key: str, gold: float, raters: Iterable[tuple[str, float]], judges: It
 def mark(shape: str, x: float, y: float) -> Markup:
     """A filled or hollow disc, or a diamond."""
     if shape in ("diamond", "gold"):
-        return tag("path", d=f"M{x:.1f} {y - 5.5:.1f}l5.5 5.5l-5.5 5.5l-5.5 -5.5z", class_=f"mark {shape}")
-    return tag("circle", class_=f"mark {shape}", cx=x, cy=y, r=4.2)
+        return tag("path", d=f"M{x:.1f} {y - 4:.1f}l4 4l-4 4l-4 -4z", class_=f"mark {shape}")
+    return tag("circle", class_=f"mark {shape}", cx=x, cy=y, r=2.8)
 
 
 def reach_of(standings: Iterable[Standing], gold: Gold) -> float:
