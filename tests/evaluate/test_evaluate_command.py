@@ -79,6 +79,7 @@ def test_from_a_dataset_to_a_leaderboard(dataset, tmp_path):
     for command in (
         ["import", source, "--out", out],
         ["judge", out, "--backend", "rules"],
+        ["report", out],
         ["evaluate", out, "--split", out / "splits" / "eval1200.jsonl", "--draws", "200"],
     ):
         done = subprocess.run(
@@ -95,5 +96,9 @@ def test_from_a_dataset_to_a_leaderboard(dataset, tmp_path):
         own = [s["overall"] for s in scores if s["run_id"] == row["run_id"] and s["overall"] is not None]
         assert row["mae"] == pytest.approx(sum(abs(overall - 5.8) for overall in own) / 3)
     assert "1 of them have neither caption nor citing paragraph" in printed
+    page = (out / "evaluation" / "index.html").read_text()
+    assert 'href="../report/index.html#figure=p__fig0002"' in page
+    assert "The runs whose money is known cost nothing" in page
+    assert (out / "evaluation" / "page" / "thumbs" / "000000.webp").is_file()
     with (out / "evaluation" / "contrasts.csv").open() as file:
         assert {row["first"] for row in csv.DictReader(file)} == {"rules-sidecar", "rules-agent"}

@@ -206,6 +206,12 @@ def test_money_that_is_unknown_is_said_and_not_drawn(made, tmp_path):
     assert f"a-direct, complete: 12.00 EUR, MAE {rounded(mae['a-direct'])}, n 48" in page.hovers
     assert f"a-agent, complete: 0.00 EUR, MAE {rounded(mae['a-agent'])}, n 48" in page.hovers
     assert not any("USD" in told for told in page.hovers), "one call of c-direct is unknown"
+    calls["c-direct-47"] = Call(10, 5, 0.5, "USD")
+    published(made.out, tmp_path, calls)
+    both = Reader(tmp_path / "index.html")
+    assert f"c-direct, complete: 24.00 USD, MAE {rounded(mae['c-direct'])}, n 48" in both.hovers
+    assert {"cost-EUR-title", "cost-USD-title"} <= {value for name, value in both.attributes if name == "id"}
+    assert sum(told.startswith("a-agent, complete: 0.00") for told in both.hovers) == 2, "free in any currency"
     lost = page.sections["cost"].split("Money unknown: ")[1].split("Calls, tokens")[0]
     assert sorted(re.findall(r"\b[a-z]-(?:direct|agent|regressor)", lost)) == ["b-direct", "c-direct"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +24,8 @@ NAV = (
     ("published", "Published"), ("left-out", "Left out"), ("settings", "Settings"),
 )  # fmt: skip
 BANDS = 5
+NO_PRICE = "No run has a known price; give --prices, and runs stand here by what they cost."
+FREE = "The runs whose money is known cost nothing, so there is nothing to draw."
 PAPERS_OWN = "Numbers of the paper, on its own gold and runs; none of them was measured here."
 
 
@@ -155,7 +156,7 @@ def _cost(evaluation: Evaluation, spending: Section | None, links: Mapping[str, 
     runs = [s for s in evaluation.runs if s.metrics.mae.value is not None]
     known = [s for s in runs if plots.paid(s) is not None]
     unknown = [s for s in runs if plots.paid(s) is None and s.kind != "fitted"]
-    currencies = Counter(s.spending.currency for s in known if s.spending is not None and s.spending.currency)
+    currencies = {s.spending.currency for s in known if s.spending is not None and s.spending.currency}
     drawn = [
         plots.cost_error(
             [s for s in known if s.spending is not None and s.spending.currency in (currency, None)], currency
@@ -163,9 +164,7 @@ def _cost(evaluation: Evaluation, spending: Section | None, links: Mapping[str, 
         for currency in sorted(currencies)
     ]
     if not drawn:
-        drawn = [
-            tag("p", "No run has a known price; give --prices, and runs stand here by what they cost.", class_="note")
-        ]
+        drawn = [tag("p", FREE if known else NO_PRICE, class_="note")]
     names = [
         (", " if place else "", link(links.get(s.judged.run_id), said(s.judged.run_id)))
         for place, s in enumerate(unknown)

@@ -113,7 +113,8 @@ def bland_altman(gold: Gold, standing: Standing, reach: float, key: str = "bland
 
 def cost_error(standings: Sequence[Standing], currency: str) -> Markup:
     """MAE with its interval against what the run cost; runs that cost nothing stand left of the axis."""
-    priced = [(s, cost, mae) for s in standings if (cost := paid(s)) is not None and (mae := s.metrics.mae.value)]
+    both = [(s, paid(s), s.metrics.mae.value) for s in standings]
+    priced = [(s, cost, mae) for s, cost, mae in both if cost is not None and mae is not None]
     costs = [cost for _, cost, _ in priced if cost > 0]
     free = any(cost == 0 for _, cost, _ in priced)
     start, end = (74.0 if free else 40.0), WIDTH - 14.0
@@ -133,7 +134,7 @@ def cost_error(standings: Sequence[Standing], currency: str) -> Markup:
         )  # fmt: skip
     nothing = text("0", 54, 283, "middle") if free else None
     return plot(
-        "cost", 304, f"Cost against error, {currency}", "One mark for each run whose money is known.",
+        f"cost-{currency}", 304, f"Cost against error, {currency}", "One mark for each run whose money is known.",
         x_axis(x, 270, 24, f"cost of the run, {currency}"), y_axis(y, 40, end, "MAE, points"), nothing, points,
     )  # fmt: skip
 
