@@ -122,10 +122,13 @@ def cost_error(standings: Sequence[Standing], currency: str) -> Markup:
     x = Scale(min(costs) / 1.5, max(costs) * 1.5, start, end, log=True) if log else Scale(
         0.0, 1.15 * max(costs, default=1.0), start, end)  # fmt: skip
     y = spanning([end for s, _, _ in priced for end in _ends(s)], 270.0, 24.0)
+    places = [(x(cost) if cost > 0 or not free else 54.0, y(mae)) for _, cost, mae in priced]
+    taken = [
+        (at[0] - 3.5, min(at[1] - 4, y(_ends(s)[-1])), at[0] + 3.5, max(at[1] + 4, y(_ends(s)[0])))
+        for (s, _, _), at in zip(priced, places, strict=True)
+    ]  # by the marks themselves, so that no name covers one
     points = []
-    taken: list[tuple[float, float, float, float]] = []
-    for s, cost, mae in priced:
-        at = (x(cost) if cost > 0 or not free else 54.0, y(mae))
+    for (s, cost, mae), at in zip(priced, places, strict=True):
         low, high = _ends(s)[0], _ends(s)[-1]
         points.append(
             tag("g", hover(f"{s.judged.run_id}, {s.kind}: {cost:.2f} {currency}, MAE {mae:.3f}, n {s.metrics.mae.n:,}"),
@@ -196,7 +199,7 @@ def _ends(standing: Standing) -> list[float]:
 
 
 def _label(name: str, at: tuple[float, float], taken: list[tuple[float, float, float, float]]) -> Markup | None:
-    """The name beside its mark where it covers no other one; else it is under the pointer only."""
+    """The name beside its mark where it covers nothing that is drawn already; else it is under the pointer only."""
     name = shortened(name, 16)
     width, (x, y) = 5.6 * len(name), at
     for left, base, anchor in ((x + 8, y + 3.5, "start"), (x - 8, y + 3.5, "end"), (x + 6, y - 7, "start"),
