@@ -25,6 +25,7 @@ NAV = (
 )  # fmt: skip
 BANDS = 5
 NO_PRICE = "No run has a known price; give --prices, and runs stand here by what they cost."
+NO_ROOM = "Names that have no room are under the pointer; filled marks are complete runs."
 FREE = "The runs whose money is known cost nothing, so there is nothing to draw."
 PAPERS_OWN = "Numbers of the paper, on its own gold and runs; none of them was measured here."
 
@@ -172,7 +173,8 @@ def _cost(evaluation: Evaluation, spending: Section | None, links: Mapping[str, 
     lost = tag("p", "Money unknown: ", names, ".") if unknown else None
     money = table(spending.header, spending.rows, links) if spending is not None else None
     about = spending.about if spending is not None else None
-    return card("cost", "Cost against error", drawn, lost, tag("h3", "Calls, tokens and money"),
+    hint = tag("p", NO_ROOM, class_="quiet") if currencies else None
+    return card("cost", "Cost against error", hint, drawn, lost, tag("h3", "Calls, tokens and money"),
                 tag("p", about, class_="quiet"), money)  # fmt: skip
 
 
