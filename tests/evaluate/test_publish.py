@@ -19,7 +19,7 @@ from sfq_ray.rubric import DIMENSIONS
 FILES = {
     "leaderboard.parquet", "leaderboard.csv", "leaderboard.md", "leaderboard.tex", "evaluation.json", "baselines.csv",
     "dimensions.csv", "contrasts.csv", "ceiling.csv", "raters.csv", "retest.csv", "adjudication.csv",
-    "differences.csv", "published.csv",
+    "differences.csv", "published.csv", "calibration.csv", "limits.csv", "disputes.csv",
 }  # fmt: skip
 HOSTILE = r"a|b_c&100%$x^2~{}\end{table}#<b>*[1]"
 
