@@ -1,7 +1,7 @@
 """What can be measured in a figure: its text (native first, OCR where it is raster), its pixels and its shapes.
 
-`measure` is the whole of it for one figure; `open_figure`, `OcrBatch` and `features_of` are its parts for many. The other
-modules hold one kind of measurement each, as pure functions.
+`measure` is the whole of it for one figure; `open_figure`, `OcrBatch` and `features_of` are its parts for many. The
+other modules hold one kind of measurement each, as pure functions.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class OcrBatch:
         self._px = 0
 
     def add(self, figure: OpenFigure, done: Done) -> None:
-        """Calls `done` with what was found, now or in a later `add` or `flush`. Raises FatalError like `read_images`."""
+        """Calls `done` with what was found, now or in a later `add` or `flush`. Raises what `read_images` raises."""
         if figure.reading is None:
             done(figure, None)
             return

@@ -36,7 +36,7 @@ class OcrLine(NamedTuple):
 class OcrFailed(Exception):
     """The text of one image could not be had. `kind` says why in one word and begins the text.
 
-    Kinds: truncated, repetition, malformed (what came back is no reading), timeout, unavailable, refused.
+    Kinds: truncated, repetition, malformed (what came back is no reading), timeout, unavailable, server_error, refused.
     """
 
     def __init__(self, kind: str, message: str) -> None:
@@ -66,7 +66,7 @@ class BatchOcrBackend(OcrBackend, Protocol):
         ...
 
 
-Found: TypeAlias = list[OcrLine] | None | ExtractError
+Found: TypeAlias = list[OcrLine] | ExtractError | None
 """Of one image: its lines, None where nobody looked, or the failure of class ocr_failed."""
 
 
