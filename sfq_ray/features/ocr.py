@@ -61,8 +61,8 @@ class OcrBackend(Protocol):
 class BatchOcrBackend(OcrBackend, Protocol):
     """A backend that is faster with many images at once; each is read as `read` would read it alone."""
 
-    def read_all(self, images: Sequence[np.ndarray]) -> list[list[OcrLine] | OcrFailed]:
-        """One result per image, in their order."""
+    def read_all(self, images: Sequence[np.ndarray]) -> list[list[OcrLine] | Exception]:
+        """One result per image, in their order: its lines, or what `read` would raise. Raises FatalError as `read`."""
         ...
 
 
@@ -82,7 +82,7 @@ def load_ocr(name: str, settings: Features = DEFAULTS) -> OcrBackend:
 def read_images(ocr: OcrBackend, images: Sequence[np.ndarray]) -> list[Found]:
     """One result per image (BGR uint8), in their order. Raises FatalError where no image can be read."""
     if isinstance(ocr, BatchOcrBackend):
-        return [_failed(ocr, r) if isinstance(r, OcrFailed) else r for r in ocr.read_all(images)]
+        return [_failed(ocr, r) if isinstance(r, Exception) else r for r in ocr.read_all(images)]
     return [_read(ocr, image) for image in images]
 
 

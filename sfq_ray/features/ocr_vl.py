@@ -60,23 +60,25 @@ class PaddleOcrVl:
     def read(self, image: np.ndarray) -> list[OcrLine] | None:
         """Lines in the order in which the model reads them."""
         found = self.read_all([image])[0]
-        if isinstance(found, OcrFailed):
+        if isinstance(found, Exception):
             raise found
         return found
 
-    def read_all(self, images: Sequence[np.ndarray]) -> list[list[OcrLine] | OcrFailed]:
+    def read_all(self, images: Sequence[np.ndarray]) -> list[list[OcrLine] | Exception]:
         """Raises FatalError where the server has gone, refuses the key or does not know the model."""
         return self.loop.run(self._all(images))
 
-    async def _all(self, images: Sequence[np.ndarray]) -> list[list[OcrLine] | OcrFailed]:
+    async def _all(self, images: Sequence[np.ndarray]) -> list[list[OcrLine] | Exception]:
         places = asyncio.Semaphore(self.server.in_flight)
 
-        async def one(image: np.ndarray) -> list[OcrLine] | OcrFailed:
+        async def one(image: np.ndarray) -> list[OcrLine] | Exception:
             async with places:
                 try:
                     return await self._lines(image)
-                except OcrFailed as failure:
-                    return failure
+                except FatalError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - of this image alone, whatever it is
+                    return error
 
         tasks = [asyncio.ensure_future(one(image)) for image in images]
         try:

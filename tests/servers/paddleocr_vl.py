@@ -51,8 +51,14 @@ def _rapidocr() -> Any:
     return load_ocr("rapidocr")
 
 
-def read(image: np.ndarray) -> list[Line]:
+@lru_cache(256)
+def _read(pixels: bytes, shape: tuple[int, ...]) -> list[Line]:
+    image = np.frombuffer(pixels, np.uint8).reshape(shape)
     return [(line.text, line.polygon) for line in _rapidocr().read(image)]
+
+
+def read(image: np.ndarray) -> list[Line]:
+    return _read(image.tobytes(), image.shape)
 
 
 class OcrServer(ProtocolServer):
