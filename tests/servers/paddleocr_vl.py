@@ -62,7 +62,10 @@ def read(image: np.ndarray) -> list[Line]:
 
 
 class OcrServer(ProtocolServer):
-    """`framed`: the form of spotting with TEXT_START and LOC_BEGIN, else the short one. `sent`: the images that came."""
+    """`framed`: the form of spotting with TEXT_START and LOC_BEGIN, else the short one. `sent`: the images that came.
+
+    A test that sets `lists` to False has it end the connections that ask for the models, as one that shuts down.
+    """
 
     def __init__(
         self,
@@ -77,12 +80,14 @@ class OcrServer(ProtocolServer):
         self.faults, self.reader, self.framed, self.served = script, reader, framed, served
         self.sent: list[np.ndarray] = []
         self.bodies: list[dict[str, Any]] = []
+        self.lists = True
 
     def _decide(self, call: Call, record: Record) -> tuple[Response, Fault | None]:
         key = call.headers.get("authorization", "").removeprefix("Bearer ")
         if self.keys and key not in self.keys:
             return _error(401, f"Unauthorized key {key}"), None
         if (call.method, call.path) == ("GET", "/v1/models"):
+            record.fault = None if self.lists else "reset"
             return json_response(
                 200, {"object": "list", "data": [{"id": n, "object": "model"} for n in self.served]}
             ), None
