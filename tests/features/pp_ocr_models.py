@@ -1,7 +1,8 @@
 """PP-OCR models in the form that PaddleOCR reads, made of the ONNX files that come with the package rapidocr.
 
-What each inference.yml says is what PaddleOCR's own ones say for these models; the characters stand in the metadata of
-the recognition model.
+For detection and recognition inference.yml says what PaddleOCR's own ones say; the characters stand in the metadata of
+the recognition model. The model of line orientation is an older one than PaddleOCR's, which stretches lines that it was
+trained to see at their own width, and so turns a short number now and then.
 """
 
 from __future__ import annotations
