@@ -158,6 +158,11 @@ class PaddleOcrVl:
         status = error.status_code
         if status in (401, 403, 404):
             return FatalError(f"features.ocr_server: HTTP {status} from {self.server.url}: {self._said(error)}")
+        if status == 400 and "trust-request-mm-kwargs" in str(error):  # vLLM 0.32, of every image
+            return FatalError(
+                f"features.ocr_server: {self.server.url} does not let a request say how many pixels are looked at; "
+                "start vllm with --trust-request-mm-kwargs"
+            )
         kind = "unavailable" if status in (408, 409, 429, 502, 503, 504) else "refused"
         return OcrFailed("server_error" if status == 500 else kind, f"HTTP {status}: {self._said(error)}")
 

@@ -155,6 +155,13 @@ def test_a_server_that_has_gone_ends_the_job():
         backend.read_all([crop(), crop()])
 
 
+def test_a_server_that_takes_no_pixel_window_ends_the_job_with_the_flag_that_it_lacks():
+    with OcrServer(lambda image, number: "untrusted", planted) as server:
+        backend = load(server)
+        with pytest.raises(FatalError, match="start vllm with --trust-request-mm-kwargs"):
+            backend.read_all([crop(), crop(), crop()])
+
+
 def test_a_server_that_comes_back_is_used_again():
     with OcrServer(reader=planted) as server:
         backend = load(server)

@@ -25,7 +25,12 @@ PROMPTS = ("OCR:", "Spotting:", "Table Recognition:", "Formula Recognition:", "C
 FIELDS = {"model", "messages", "temperature", "max_tokens", "mm_processor_kwargs", "skip_special_tokens"}
 SMALLEST_PX, MOST_ASPECT = 28, 200
 STATUSES = {"400": 400, "429": 429, "500": 500, "503": 503}
+UNTRUSTED = (
+    "Per-request mm_processor_kwargs are disabled by default because they can change multimodal preprocessing resource "
+    "usage. Start the server with --trust-request-mm-kwargs only when clients are trusted."
+)  # what vLLM 0.32 says
 FAULTS = (
+    "untrusted",
     "loop",
     "length",
     "garbage",
@@ -110,6 +115,8 @@ class OcrServer(ProtocolServer):
             return _error(500, "EngineCore encountered an issue.")
         if fault in STATUSES:
             return _error(STATUSES[fault], f"said with status {fault}")
+        if fault == "untrusted":
+            return _error(400, UNTRUSTED)
         if fault == "html":
             return Response(502, GATEWAY_PAGE, {"content-type": "text/html"})
         text, finish = _spoilt(self._answer(image, prompt), fault, prompt == "Spotting:")
