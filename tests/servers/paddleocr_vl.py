@@ -2,7 +2,7 @@
 
 It takes what vLLM takes, reads the image that came with a real OCR (or what a test plants) and answers in the form of
 the model: plain lines to "OCR:", text with places in thousandths of the image to "Spotting:". What the model's image
-processor raises on is answered as vLLM answers it, with 500.
+processor raises on is answered as vLLM answers it, with 400.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class OcrServer(ProtocolServer):
     def _response(self, body: dict[str, Any], image: np.ndarray, prompt: str, fault: str | None) -> Response:
         height, width = image.shape[:2]
         if min(width, height) < SMALLEST_PX or max(width, height) > MOST_ASPECT * min(width, height):
-            return _error(500, "EngineCore encountered an issue.")
+            return _error(400, f"Failed to apply PaddleOCRVLProcessor on an image of size={width}x{height}")
         if fault in STATUSES:
             return _error(STATUSES[fault], f"said with status {fault}")
         if fault == "untrusted":
