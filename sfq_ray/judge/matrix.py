@@ -11,6 +11,7 @@ and `model`, or `vlm` and `llm` with these two keys each.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -96,11 +97,13 @@ def _model(entry: Mapping[str, Any], name: str, released: str) -> str | None:
 def choose(runs: Sequence[Run], patterns: str | None) -> list[Run]:
     """The runs that a list such as "D1,S*,F3" names, in the matrix's order; all without one.
 
-    Raises ConfigError for a pattern that names no run.
+    Raises ConfigError for a pattern that names no run, and for a list of none.
     """
     if patterns is None:
         return list(runs)
     wanted = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
+    if not wanted:
+        raise ConfigError(f"--runs: {patterns!r} names no run; there are {', '.join(run.id for run in runs)}")
     for pattern in wanted:
         if not any(fnmatchcase(run.id, pattern) for run in runs):
             raise ConfigError(f"--runs: {pattern!r} names no run; there are {', '.join(run.id for run in runs)}")
@@ -123,12 +126,16 @@ def groups(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def repeated(runs: Sequence[Run], times: int) -> list[Run]:
-    """Every run `times` times, for test-retest: F3, F3+1, F3+2."""
-    return [
+    """Every run `times` times, for test-retest: F3, F3+1, F3+2. Raises ConfigError where a run has that id already."""
+    result = [
         Run(run.id if number == 0 else f"{run.id}+{number}", run.protocol, run.vision, run.language, number)
         for run in runs
         for number in range(times)
     ]
+    twice = [run_id for run_id, count in Counter(run.id for run in result).items() if count > 1]
+    if twice:
+        raise ConfigError(f"--repeat: {', '.join(twice)} would stand for two runs; give those of the matrix other ids")
+    return result
 
 
 def repeat_of(run_id: str) -> tuple[str, int]:

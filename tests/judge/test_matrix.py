@@ -88,6 +88,19 @@ def test_repeats_are_runs_of_their_own():
     assert [(run.id, run.repeat) for run in runs] == [("F3", 0), ("F3+1", 1), ("F3+2", 2)]
 
 
+def test_a_repeat_that_another_run_is_called_by_is_refused():
+    runs = [Run("F3", "agent", "m", "m"), Run("F3+1", "agent", "n", "n")]
+    assert repeated(runs, 1) == runs
+    with pytest.raises(ConfigError, match=r"F3\+1 would stand for two runs"):
+        repeated(runs, 2)
+
+
+@pytest.mark.parametrize("patterns", ["", " , "])
+def test_a_choice_of_nothing_is_refused(patterns):
+    with pytest.raises(ConfigError, match="names no run; there are"):
+        choose(load_matrix(EVAL), patterns)
+
+
 def test_a_repeat_names_its_run():
     names = [run.id for run in repeated(own_runs("rules", ["direct"]), 3)]
     assert [repeat_of(name) for name in names] == [("rules-direct", 0), ("rules-direct", 1), ("rules-direct", 2)]
