@@ -58,7 +58,10 @@ class Ledger:
             self._claim(key, request.figure_id)
             return key, _answer(self._records[key])
         if self._offline:
-            raise FatalError(f"{self._final}: no reply for request {key[:12]} ({request.stage}, {request.figure_id})")
+            raise FatalError(
+                f"--offline: {self._final} holds no reply for request {key[:12]} ({request.stage}, "
+                f"{request.figure_id}); without --offline it is asked for"
+            )
         if key not in self._running:
             self._running[key] = asyncio.ensure_future(self._call(key, backend, request))
         reply = await asyncio.shield(self._running[key])
@@ -161,31 +164,41 @@ class Found:
 
 
 def read_part(calls: Place, part: str) -> Found:
-    """The merged file of a part and its open segments. Raises FatalError where the file is damaged."""
+    """The merged file of a part and its open segments. Raises FatalError where the file is damaged.
+
+    The segments first: those that a job at work merges meanwhile are in the file then.
+    """
     final, intended = calls / f"{part}.parquet", set[str]()
     records: dict[str, dict[str, Any]] = {}
     segments: list[Place] = []
+    found: list[Place] = list((calls / "_open").glob(f"{part}-*.jsonl"))
+    for segment in sorted(found, key=str):
+        try:
+            lines = segment.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            continue  # merged since it was found
+        segments.append(segment)
+        for record in filter(None, map(_record, lines)):
+            if record.get("intent"):
+                intended.add(record["intent"])
+            elif record.get("request_id"):
+                records.setdefault(record["request_id"], record)
     if final.exists():
         try:
             table = read_parquet(final)
         except pa.ArrowException as error:
             raise FatalError(f"{final}: damaged ({error}); restore it, it holds paid replies") from error
-        records = {row["request_id"]: row for row in table.to_pylist()}
-    found: list[Place] = list((calls / "_open").glob(f"{part}-*.jsonl"))
-    for segment in sorted(found, key=str):
-        segments.append(segment)
-        for line in segment.read_bytes().split(b"\n"):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue  # the torn last line of a killed writer: that reply was never used
-            if not isinstance(record, dict):
-                continue
-            if record.get("intent"):
-                intended.add(record["intent"])
-            elif record.get("request_id"):
-                records.setdefault(record["request_id"], record)
+        records |= {row["request_id"]: row for row in table.to_pylist()}
     return Found(records, segments, len(intended - records.keys()))
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """None for the torn last line of a killed writer: that reply was never used."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def _plain(text: str) -> str:

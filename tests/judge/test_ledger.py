@@ -12,7 +12,7 @@ from sfq_ray.errors import FatalError
 from sfq_ray.judge.backends import Reply
 from sfq_ray.judge.calls import direct_call, figure_of, language_call
 from sfq_ray.judge.errors import CallError
-from sfq_ray.judge.ledger import Ledger
+from sfq_ray.judge.ledger import Ledger, read_part
 from sfq_ray.tables import CALLS
 
 PART = "part-00000"
@@ -151,6 +151,17 @@ def test_a_damaged_ledger_is_an_error_and_never_paid_for_again(tmp_path):
     (tmp_path / f"{PART}.parquet").write_bytes(b"PAR1 damaged")
     with pytest.raises(FatalError, match="holds paid replies"):
         Ledger(tmp_path, PART)
+
+
+def test_a_segment_that_is_merged_while_it_is_looked_for_is_no_error(tmp_path):
+    backend = Scripted()
+    calls = requests(backend, 1)
+    ledger = Ledger(tmp_path, PART)
+    ask_all(ledger, backend, calls)
+    ledger.close()
+    (tmp_path / "_open" / f"{PART}-gone.jsonl").symlink_to(tmp_path / "merged")
+    found = read_part(tmp_path, PART)
+    assert (len(found.records), found.segments) == (len(calls), [])
 
 
 def test_records_hold_the_reply_as_it_came(tmp_path):
