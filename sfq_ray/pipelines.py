@@ -161,8 +161,8 @@ def _judge(
                         uuid.uuid4().hex, plan.choice.offline)  # fmt: skip
         for runs in plan.pools():
             for summary in raydata.run_units(units(tally.done, parts, runs), build, _actors(plan.engines(runs), pool)):
-                counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
-                progress.add(summary["rows"], counts)
+                lost = Counter({"calls perhaps lost in flight before": summary["interrupted"]})
+                progress.add(summary["rows"], tally.add(summary["runs"]) | lost)
     progress.close()
     for run_id, count in tally.runs.items():
         if count.total() != expected:
