@@ -1,7 +1,8 @@
 """The ledger: every reply is on disk before it is used, and a request that has an answer is not made again.
 
     OUT/calls/<model>.part-00000.parquet        a model's calls for one part of figures/, sorted by request_id
-    OUT/calls/_open/<model>.part-00000-*.jsonl  since then: an intent before each call, its outcome after it
+    OUT/calls/_open/<model>.part-00000-*.jsonl  since then: an intent before each call, its outcome after it, or that
+                                                it cost nothing
 
 A part of the ledger goes with a part of figures/, so a worker holds the calls of few parts in memory and no more.
 Replies and permanent failures are remembered, passing failures are not.
@@ -89,7 +90,12 @@ class Ledger:
             reply = await backend.complete(request)
             await self._append(record | _outcome(reply))
             return reply
+        except FatalError:
+            self._write({"unsent": key})
+            raise
         except CallError as error:
+            if not error.maybe_paid:
+                self._write({"unsent": key})
             if error.kind == "auth":
                 raise FatalError(f"backend {backend.name}: {error}; check the key and run the command again") from None
             if error.permanent:
@@ -181,6 +187,8 @@ def read_part(calls: Place, part: str) -> Found:
         for record in filter(None, map(_record, lines)):
             if record.get("intent"):
                 intended.add(record["intent"])
+            elif record.get("unsent"):
+                intended.discard(record["unsent"])
             elif record.get("request_id"):
                 records.setdefault(record["request_id"], record)
     if final.exists():

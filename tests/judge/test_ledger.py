@@ -202,6 +202,22 @@ def test_an_equal_request_while_the_reply_is_written_down_is_no_second_call(tmp_
     assert len(backend.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("error", "lost"),
+    [
+        (FatalError("--max-usd: 0.5 of 0.5 USD are spent"), 0), (CallError("rate_limited", "429"), 0),
+        (CallError("auth", "401"), 0), (CallError("timeout", "no reply", maybe_paid=True), 2),
+    ],
+)  # fmt: skip
+def test_what_was_never_paid_for_is_not_lost(tmp_path, error, lost):
+    def script(request):
+        raise error
+
+    backend = Scripted(script)
+    ask_all(Ledger(tmp_path, PART), backend, requests(backend, 1))
+    assert Ledger(tmp_path, PART).interrupted == lost
+
+
 def test_intents_without_an_outcome_are_counted(tmp_path):
     async def never(request):
         await asyncio.sleep(60)
