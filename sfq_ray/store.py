@@ -142,7 +142,7 @@ class Store:
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
-        _write_whole(self.root / "manifest.json", lambda file: file.write(text.encode()))
+        write_text(self.root / "manifest.json", text)
 
 
 def read_parquet(path: Place, columns: list[str] | None = None) -> pa.Table:
@@ -153,6 +153,15 @@ def read_parquet(path: Place, columns: list[str] | None = None) -> pa.Table:
 def write_parquet(rows: pa.Table, path: Place) -> None:
     """The file is there whole or not at all. Raises FatalError."""
     _write_whole(path, lambda file: pq.write_table(rows, file, compression="zstd", row_group_size=ROW_GROUP))
+
+
+def write_text(path: Place, text: str) -> None:
+    """The text in UTF-8 as it is, whole or not at all; its folder is made. Raises FatalError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise disk_error(path, error) from error
+    _write_whole(path, lambda file: file.write(text.encode()))
 
 
 def _write_whole(path: Place, write: Callable[[IO[bytes]], object]) -> None:

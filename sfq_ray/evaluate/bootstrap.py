@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from sfq_ray.evaluate.agreement import Floats, Gold, Ints, Judged, within_1
+from sfq_ray.evaluate.agreement import TIE_DECIMALS, Floats, Gold, Ints, Judged, within_1
 from sfq_ray.rubric import DIMENSIONS
 
 Seed = int | Sequence[int]
@@ -109,7 +109,7 @@ def rank_intervals(losses: Floats, level: float = 0.95) -> Ints:
     defined = losses[~np.isnan(losses).any(axis=1)]
     if not len(defined):
         raise ValueError("no resample gives every run a number: compare runs on the figures that all of them scored")
-    ranks = rankdata(defined, method="min", axis=1)
+    ranks = rankdata(defined.round(TIE_DECIMALS), method="min", axis=1)
     tails = np.stack(
         [
             np.quantile(ranks, (1 - level) / 2, axis=0, method="lower"),
@@ -193,7 +193,7 @@ def _membership(papers: Ints) -> Floats:
 
 def _levels(values: Floats, row: NDArray[np.intp], papers: int) -> tuple[NDArray[np.intp], Floats]:
     """The distinct values: (n,) the level of each figure, (K, P) figures of each level in each paper."""
-    levels, index = np.unique(values, return_inverse=True)
+    levels, index = np.unique(values.round(TIE_DECIMALS), return_inverse=True)
     counts = np.zeros((len(levels), papers))
     np.add.at(counts, (index, row), 1)
     return index, counts

@@ -13,7 +13,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfq_ray.errors import FatalError
-from sfq_ray.evaluate.agreement import Floats, Gold, Ints, Judged, Measure, Metrics, baselines, metrics
+from sfq_ray.evaluate.agreement import (
+    TIE_DECIMALS,
+    Floats,
+    Gold,
+    Ints,
+    Judged,
+    Measure,
+    Metrics,
+    baselines,
+    metrics,
+)
 from sfq_ray.evaluate.bootstrap import (
     Interval,
     errors,
@@ -229,7 +239,7 @@ def _ranked(complete: Sequence[Standing], gold: Gold, weights: Floats, level: fl
         return []
     losses = mean_draws(np.abs(errors(gold, [standing.judged for standing in complete])), gold.papers, weights)
     low, high = rank_intervals(losses, level).tolist()
-    maes = [standing.metrics.mae.value or 0.0 for standing in complete]
+    maes = [round(standing.metrics.mae.value or 0.0, TIE_DECIMALS) for standing in complete]
     ranked = [
         replace(standing, rank=1 + sum(other < mae for other in maes), ranks=(low[place], high[place]))
         for place, (standing, mae) in enumerate(zip(complete, maes, strict=True))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfq_ray.rubric import DIMENSIONS
-from sfq_ray.store import disk_error
+from sfq_ray.store import write_text
 
 LIBRARIES = ("scikit-learn", "scipy", "numpy", "sfq_ray")
 SHOWN = 15  # features of each dimension, the most important first
@@ -47,14 +47,9 @@ def write_card(out: Path, card: Card) -> None:
     versions = {name: version(name) for name in LIBRARIES}
     found = {**asdict(card), "compared_with": card.compared_with, "versions": versions}
     found["importances"] = {of: {name: _known(x) for name, x in by.items()} for of, by in card.importances.items()}
-    path = out / "fit" / f"{card.run_id}.json"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-        text = "\n".join(card_lines(card, versions)) + "\n"
-        path.with_name(f"{card.run_id}.md").write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise disk_error(path, error) from error
+    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_text(out / "fit" / f"{card.run_id}.json", text)
+    write_text(out / "fit" / f"{card.run_id}.md", "\n".join(card_lines(card, versions)) + "\n")
 
 
 def card_lines(card: Card, versions: Mapping[str, str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from sfq_ray.evaluate.leaderboard import LEADERBOARD, leaderboard_rows
 from sfq_ray.evaluate.markdown import markdown
 from sfq_ray.evaluate.sheets import Sheet, sheets
 from sfq_ray.places import Place
-from sfq_ray.store import Store, disk_error, write_parquet
+from sfq_ray.store import Store, write_parquet, write_text
 from sfq_ray.tables import table_from_rows
 
 LIBRARIES = ("sfq_ray", "numpy", "scipy", "krippendorff", "pyarrow")
@@ -37,12 +37,8 @@ def publish(evaluation: Evaluation, inputs: Mapping[str, Any], out: Path) -> Non
     texts["evaluation.json"] = (
         json.dumps(record(evaluation, inputs), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (out / name).write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise disk_error(out, error) from error
+    for name, text in texts.items():
+        write_text(out / name, text)
     write_parquet(table_from_rows(leaderboard_rows(evaluation), LEADERBOARD), out / "leaderboard.parquet")
 
 

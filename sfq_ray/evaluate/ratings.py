@@ -22,6 +22,7 @@ from sfq_ray.store import Store
 
 FIGURE_ID = re.compile(r"(?P<paper>.+)__fig(?P<index>\d+)")
 COUNTER = re.compile(r"^\d{4}_(?=.)")  # "0001_2020.acl-main.1"
+SURROGATE = "\\ud"  # as JSON escapes one half of a surrogate pair; other letters have it too
 KNOWN_KEYS = (
     {"figure_id", "paper_id", "paper_id_norm", "fig_index", "venue", "year", "rater", "source", "source_type"}
     | {"source_name", "overall", "overall_score", "summary", "suggestion", "annotated_at"}
@@ -93,7 +94,7 @@ def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
             if path.suffix.lower() == ".csv":
                 reader = csv.DictReader(file)
                 for record in reader:
-                    yield reader.line_num, {name: value for name, value in record.items() if name is not None}
+                    yield reader.line_num, None if None in record else record  # more cells than the header has
             else:
                 for line, content in enumerate(file, 1):
                     if content.strip():
@@ -123,6 +124,8 @@ def text(value: Any) -> str | None:
 def _object(line: str) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
+        if SURROGATE in line.lower():
+            json.dumps(record, ensure_ascii=False).encode()  # half a character, which no table can hold
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
@@ -150,7 +153,7 @@ def _time(value: Any, issues: Counter[str]) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(str(value).strip())
-    except ValueError:
+        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
         issues["unreadable timestamps"] += 1
         return None
-    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)

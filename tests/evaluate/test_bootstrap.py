@@ -21,6 +21,7 @@ from sfq_ray.evaluate.bootstrap import (
     rank_intervals,
     resamples,
     shared,
+    spearman_draws,
     wild_interval,
 )
 from sfq_ray.rubric import DIMENSIONS
@@ -47,6 +48,15 @@ def test_every_draw_is_the_metric_of_its_resample(seed):
         j, g = j[~np.isnan(j)], g[~np.isnan(j)]
         expected = (np.abs(j - g).mean(), (np.abs(j - g) <= 1 + 1e-6).mean(), (j - g).mean(), spearmanr(j, g).statistic)
         assert [draws[name][b, 0] for name in METRICS] == pytest.approx(expected, abs=1e-12)
+
+
+def test_draws_of_rho_tie_what_differs_in_the_last_bits_alone(rng):
+    papers, judge = np.repeat(np.arange(8), 3), rng.integers(1, 5, size=24).astype(float)
+    gold = rng.integers(1, 4, size=24) / 10
+    noisy = gold + np.where(rng.random(24) < 0.5, 5e-17, 0.0)
+    weights = resamples(papers, 50, rng)
+    assert len(set(noisy.tolist())) > len(set(gold.tolist()))
+    assert spearman_draws(judge, noisy, papers, weights) == pytest.approx(spearman_draws(judge, gold, papers, weights))
 
 
 def test_each_paper_once_is_the_metric_itself(rng):
@@ -138,6 +148,8 @@ def test_rank_intervals(rng):
     assert ranks.tolist() == [[1, 3, 2], [1, 3, 2]]
     twins = rank_intervals(np.tile(rng.random((100, 1)), 2))
     assert twins.tolist() == [[1, 1], [1, 1]]
+    nearly = rank_intervals(np.tile([0.1 + 0.2, 0.3], (100, 1)))
+    assert nearly.tolist() == [[1, 1], [1, 1]], "sums of the same errors in another order"
     with pytest.raises(ValueError, match="no resample"):
         rank_intervals(np.full((3, 2), np.nan))
 
