@@ -9,7 +9,6 @@ Shapes: B resamples, P papers, R runs, n figures. NaN says that a resample allow
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -55,12 +54,6 @@ def errors(gold: Gold, runs: Sequence[Judged]) -> Floats:
     return np.stack([run.overall - gold.overall for run in runs], axis=1)
 
 
-def shared(runs: Sequence[Judged]) -> tuple[Judged, ...]:
-    """The runs on the figures that all of them scored; the others have no overall score any more."""
-    everywhere = ~np.isnan([run.overall for run in runs]).any(axis=0)
-    return tuple(dataclasses.replace(run, overall=np.where(everywhere, run.overall, np.nan)) for run in runs)
-
-
 def bootstrap(gold: Gold, runs: Sequence[Judged], weights: Floats) -> Mapping[str, Floats]:
     """(B, R) of each metric of METRICS under the resamples `weights` (B, P)."""
     e = errors(gold, runs)
@@ -87,12 +80,6 @@ def spearman_draws(first: Floats, second: Floats, papers: Ints, weights: Floats)
     return np.concatenate([_spearman_chunk(sides, row, chunk) for chunk in chunks])
 
 
-def difference(gold: Gold, first: Judged, second: Judged, weights: Floats) -> Mapping[str, Floats]:
-    """(B,) of each metric: first - second on the figures that both scored, under the same resamples."""
-    draws = bootstrap(gold, shared((first, second)), weights)
-    return {name: values[:, 0] - values[:, 1] for name, values in draws.items()}
-
-
 def percentiles(draws: Floats, level: float = 0.95) -> Floats:
     """(2, ...) lower and upper percentile over the resamples that allow a number; NaN when none does."""
     tails = [(1 - level) / 2, (1 + level) / 2]
@@ -104,7 +91,7 @@ def percentiles(draws: Floats, level: float = 0.95) -> Floats:
 def rank_intervals(losses: Floats, level: float = 0.95) -> Ints:
     """(2, R) lowest and highest rank of each run, 1 is the smallest loss; equal losses share their best rank.
 
-    `losses` (B, R): mae, -within_1, -spearman or |bias| of runs on the same figures (see `shared`).
+    `losses` (B, R): mae, -within_1, -spearman or |bias| of runs on the same figures.
     """
     defined = losses[~np.isnan(losses).any(axis=1)]
     if not len(defined):
@@ -171,6 +158,16 @@ def intervals(
                 of_run[name] = _interval((low[column], high[column]), "percentile", papers)
         result.append(of_run)
     return tuple(result)
+
+
+def mean_interval(values: Floats, papers: Ints, weights: Floats, seed: Seed = 0, level: float = 0.95) -> Interval:
+    """Of the mean of `values` (n,) over the figures where they are there, by the rules of `intervals`."""
+    count = len(np.unique(papers[~np.isnan(values)]))
+    if count < FEW_PAPERS:
+        wild = wild_interval(values, papers, np.random.default_rng(seed), len(weights), level)
+        return _interval(wild, "wild-t", count)
+    low, high = percentiles(mean_draws(values[:, None], papers, weights), level)[:, 0].tolist()
+    return _interval((low, high), "percentile", count)
 
 
 def dimension_errors(gold: Gold, runs: Sequence[Judged]) -> Mapping[str, Floats]:

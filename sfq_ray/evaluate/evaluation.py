@@ -154,7 +154,7 @@ def evaluate(
         fitted=tuple(of_kind["fitted"]),
         expected=tuple(of_kind["expected"]),
         baselines=tuple(of_kind["baseline"]),
-        contrasts=_contrasts(gold, runs, pairs, np.random.default_rng([seed, 2]), draws),
+        contrasts=contrasts(gold, [run.judged for run in runs], pairs, weights, [seed, 2], level) if pairs else (),
         ceiling=human_ceiling(rated.figure_ids, rated.papers, rated.ratings, rated.raters),
         reliability=reliability(rated.ratings, rated.papers, weights, level),
         retests=tuple(_retest(group) for group in groups if len(group) > 1),
@@ -234,15 +234,16 @@ def _standings(
 
 
 def _ranked(complete: Sequence[Standing], gold: Gold, weights: Floats, level: float) -> list[Standing]:
-    """By MAE, with ranks and their intervals."""
+    """By MAE, with ranks and their intervals, which one paper alone cannot give."""
     if not complete:
         return []
     losses = mean_draws(np.abs(errors(gold, [standing.judged for standing in complete])), gold.papers, weights)
-    low, high = rank_intervals(losses, level).tolist()
+    bounds = rank_intervals(losses, level).T.tolist()
+    ranks = [(low, high) if len(np.unique(gold.papers)) > 1 else None for low, high in bounds]
     maes = [round(standing.metrics.mae.value or 0.0, TIE_DECIMALS) for standing in complete]
     ranked = [
-        replace(standing, rank=1 + sum(other < mae for other in maes), ranks=(low[place], high[place]))
-        for place, (standing, mae) in enumerate(zip(complete, maes, strict=True))
+        replace(standing, rank=1 + sum(other < mae for other in maes), ranks=own)
+        for standing, mae, own in zip(complete, maes, ranks, strict=True)
     ]
     return sorted(ranked, key=lambda standing: (standing.rank, standing.judged.run_id))
 
@@ -264,12 +265,6 @@ def _with_shared_figures(
     lost = [pair for pair in pairs if pair not in found]
     left_out |= {f"contrasts without a figure that both scored: {first} - {second}": 1 for first, second in lost}
     return found
-
-
-def _contrasts(
-    gold: Gold, runs: Sequence[Run], pairs: Sequence[tuple[str, str]], rng: np.random.Generator, draws: int
-) -> tuple[Contrast, ...]:
-    return contrasts(gold, [run.judged for run in runs], pairs, rng, draws) if pairs else ()
 
 
 def _retest(group: Sequence[Run]) -> Retest:

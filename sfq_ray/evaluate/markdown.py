@@ -7,7 +7,7 @@ from typing import Any
 
 from sfq_ray.evaluate.agreement import Metrics
 from sfq_ray.evaluate.bootstrap import FEW_PAPERS
-from sfq_ray.evaluate.display import HEADINGS, NONE, SHOWN, Cell, cells, number, shown
+from sfq_ray.evaluate.display import HEADINGS, NONE, SHOWN, Cell, cells, difference, number, shown
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
 from sfq_ray.evaluate.gold import MAX_GAP
 from sfq_ray.evaluate.published import PUBLISHED, SOURCE
@@ -79,8 +79,8 @@ def _complete(evaluation: Evaluation) -> Iterator[str]:
         return
     rows = []
     for s in evaluation.complete:
-        low, high = s.ranks or (None, None)
-        rows.append([f"{s.rank} [{low}, {high}]", *_who(s), number(s.metrics.mae.n), *_numbers(s)])
+        rank = str(s.rank) if s.ranks is None else f"{s.rank} [{s.ranks[0]}, {s.ranks[1]}]"
+        rows.append([rank, *_who(s), number(s.metrics.mae.n), *_numbers(s)])
     yield from _table(["rank", "run", "protocol", "model", "n", *HEADINGS.values()], rows)
 
 
@@ -114,7 +114,7 @@ def _ceiling(ceiling: Sequence[Metrics]) -> Iterator[str]:
 
 def _contrasts(evaluation: Evaluation) -> Iterator[str]:
     rows = [
-        [f"{escaped(c.first)} - {escaped(c.second)}", f"{c.difference:+.3f}", number(c.figures), number(c.papers),
+        [f"{escaped(c.first)} - {escaped(c.second)}", _text(difference(c)), number(c.figures), number(c.papers),
          f"{c.p:.4f}", f"{c.p_family:.4f}"]
         for c in evaluation.contrasts
     ]  # fmt: skip

@@ -13,14 +13,12 @@ from sfq_ray.evaluate.agreement import Gold, metrics
 from sfq_ray.evaluate.bootstrap import (
     METRICS,
     bootstrap,
-    difference,
-    errors,
     intervals,
     mean_draws,
+    mean_interval,
     percentiles,
     rank_intervals,
     resamples,
-    shared,
     spearman_draws,
     wild_interval,
 )
@@ -128,17 +126,16 @@ def test_gating_one_dimension_moves_no_interval_of_another(seed, column):
     assert {n: i for n, i in after.items() if n != gated} == {n: i for n, i in before.items() if n != gated}
 
 
-def test_a_difference_is_paired_and_stands_on_shared_figures(rng):
-    gold = made_gold(rng)
-    first, second = made_run(rng, gold, failed=0.3), made_run(rng, gold, failed=0.3)
-    a, b = (np.isnan(run.overall) for run in shared((first, second)))
-    assert (a == b).all()
-    assert a.sum() == (np.isnan(first.overall) | np.isnan(second.overall)).sum()
-    weights = resamples(gold.papers, 100, rng)
-    assert all((draws == 0).all() for draws in difference(gold, first, first, weights).values())
-    once = difference(gold, first, second, np.ones((1, 12)))["mae"][0]
-    e = np.abs(errors(gold, [first, second]))[~a]
-    assert once == pytest.approx((e[:, 0] - e[:, 1]).mean())
+def test_the_interval_of_a_mean_is_that_of_the_metric(rng):
+    for papers, method in ((12, "wild-t"), (45, "percentile")):
+        gold = made_gold(rng, papers=papers)
+        run = made_run(rng, gold, failed=0.3)
+        weights = resamples(gold.papers, 200, rng)
+        (of_run,) = intervals(gold, [run], weights, seed=3)
+        own = mean_interval(run.overall - gold.overall, gold.papers, weights, seed=3)
+        assert own == of_run["bias"]
+        assert own.method == method
+    assert mean_interval(np.zeros(3), np.zeros(3, dtype=int), np.ones((100, 1))).low is None, "one paper"
 
 
 def test_rank_intervals(rng):

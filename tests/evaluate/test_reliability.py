@@ -1,6 +1,7 @@
 """Raters and repeats: by hand, against the krippendorff package's definition and the matrix form of kappa."""
 
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -166,3 +167,18 @@ def test_what_cannot_be_known_is_none(rng):
     same = np.full((4, 3, 5), 7.0)
     assert (alpha(same)["VC"].value, kappa(same)["VC"].value, alpha(same)["VC"].n) == (None, None, 4)
     assert retest([made_run(rng, made_gold(rng))])["VC"].n == 0
+
+
+def test_a_crowd_of_raters_fits_in_memory():
+    """1,500 people, three a figure: all pairs of people are a million columns, of which few say anything."""
+    rng = np.random.default_rng(0)
+    ratings = np.full((400, 1500, 5), np.nan)
+    for figure in ratings:
+        figure[rng.choice(1500, 3, replace=False)] = rng.integers(1, 11, size=(3, 5))
+    there = ratings[~np.isnan(ratings)].reshape(400, 3, 5)
+    tracemalloc.start()
+    assert inter_rater(ratings) == inter_rater(there)
+    assert kappa(ratings)["VC"].n == 400
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400e6, "the differences of all pairs alone would be 3.6 GB"
