@@ -40,11 +40,7 @@ def claim(
     if before is not None and not again:
         old, new = _flat(before), _flat(mine)
         added = tuple(f"runs.{run_id}." for run_id in mine.get("runs", {}).keys() - before.get("runs", {}).keys())
-        changed = sorted(
-            key for key in old.keys() | new.keys()
-            if old.get(key) != new.get(key) and key.rpartition("settings.")[2] not in FREE_SETTINGS
-            and not key.startswith(added) and not key.endswith(".thinking_note")
-        )  # fmt: skip
+        changed = [key for key in differing(before, mine) if not key.startswith(added)]
         if changed:
             listed = "; ".join(f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in changed)
             raise FatalError(
@@ -52,6 +48,16 @@ def claim(
                 "Use the old one, or another --out for a new run."
             )
     store.write_manifest(manifest | {job: mine})
+
+
+def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Keys of what two jobs say of themselves that differ and make a difference to what comes out."""
+    old, new = _flat(before), _flat(now)
+    return sorted(
+        key for key in old.keys() | new.keys()
+        if old.get(key) != new.get(key) and key.rpartition("settings.")[2] not in FREE_SETTINGS
+        and not key.endswith(".thinking_note")
+    )  # fmt: skip
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

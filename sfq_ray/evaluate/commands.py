@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sfq_ray.config import ConfigError
+from sfq_ray.errors import FatalError
 from sfq_ray.terminal import Out, OutArgument, clear_errors
 
 evaluation = typer.Typer()
@@ -35,9 +36,13 @@ def gold_audit(out: OutArgument) -> None:
     """Say what speaks against the human ratings in ratings/. Exits with 1 where a check fails."""
     with clear_errors():
         from sfq_ray.evaluate.audit import audit, audit_lines
+        from sfq_ray.evaluate.gold import humans
         from sfq_ray.evaluate.ratings import read_ratings
 
-        findings = audit(read_ratings(out))
+        ratings = read_ratings(out)
+        if not humans(ratings):
+            raise FatalError(f"{out}: ratings/ holds no human rating to audit; import some")
+        findings = audit(ratings)
         typer.echo("\n".join(audit_lines(findings)))
         if not all(finding.passed for finding in findings):
             raise typer.Exit(1)
@@ -108,7 +113,7 @@ def evaluate_(
         spent = {run.run_id: spending(run, calls) for run in judgements.runs}
         found = evaluate(judgements, spent, reference, draws)
         target = to or out / "evaluation"
-        publish(found, inputs_of(out, places, split, prices), target)
+        publish(found, inputs_of(out, places, split, models, prices), target)
         typer.echo(markdown(found) + f"\nevaluation: {target}")
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sfq_ray.evaluate.bootstrap import Interval
 from sfq_ray.evaluate.evaluation import Standing
 from sfq_ray.evaluate.leaderboard import measures
+from sfq_ray.evaluate.markup import NONE
 from sfq_ray.evaluate.permutation import Contrast
 from sfq_ray.rubric import Dimension
 
-NONE = "–"
 SHOWN = (Dimension.CC, Dimension.CTX, Dimension.MR)
 """Dimensions that the paper's table has; those of all five are in dimensions.csv."""
 

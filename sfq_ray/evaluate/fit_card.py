@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sfq_ray.evaluate.markup import escaped
 from sfq_ray.rubric import DIMENSIONS
 from sfq_ray.store import write_text
 
@@ -30,6 +31,7 @@ class Card:
     features: Sequence[str]
     figures: int
     papers: int
+    groups: int  # of papers that share a figure
     folds: Sequence[Mapping[str, int]]
     statuses: Mapping[str, int]
     rated_without_figure: int
@@ -56,11 +58,12 @@ def card_lines(card: Card, versions: Mapping[str, str]) -> Iterator[str]:
     """The card in Markdown."""
     sizes = ", ".join(f"{fold['papers']:,} papers with {fold['figures']:,} figures" for fold in card.folds)
     yield from (
-        f"# {card.run_id}", "",
+        f"# {escaped(card.run_id)}", "",
         f"{card.says[0].upper()}{card.says[1:]}, one model for each dimension and fold. Every score comes from a model "
-        "that saw no figure of its paper. The run has seen human ratings of the same set, as no judge has: it must not "
-        "be ranked among judges.", "",
-        f"- fitted to {card.figures:,} rated figures of {card.papers:,} papers; folds: {sizes}",
+        "that saw no figure of its paper, nor of a paper that shares one with it. The run has seen human ratings of the "
+        "same set, as no judge has: it must not be ranked among judges.", "",
+        f"- fitted to {card.figures:,} rated figures of {card.papers:,} papers, {card.groups:,} groups of these that "
+        f"share no figure; folds: {sizes}",
         f"- rows: {', '.join(f'{count:,} {status}' for status, count in card.statuses.items())}",
         f"- rated figures that are not kept in figures/: {card.rated_without_figure:,}",
         f"- hyper-parameters, fixed beforehand: {_listed(card.hyper_parameters)}; seed {card.seed}",

@@ -15,12 +15,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfq_ray.claims import differing
 from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.agreement import Floats, Judged, nanmean
 from sfq_ray.evaluate.gold import Rated, Row, adjudication, by_figure, humans, rated
 from sfq_ray.evaluate.ratings import Key, figure_key, read_ratings, read_records
 from sfq_ray.judge.matrix import repeat_of
-from sfq_ray.rubric import DIMENSIONS, gates
+from sfq_ray.rubric import DIMENSIONS, SCORE_MAX, SCORE_MIN, gates
 from sfq_ray.store import Store
 
 EXPECTED = tuple(f"{dimension}_expected" for dimension in DIMENSIONS)
@@ -73,6 +74,7 @@ def read_judgements(out: Path, scores: Sequence[Path] = (), split: Path | None =
     chosen = everything if split is None else everything.only(_places(split, everything, counts))
     inside, known = set(chosen.figure_ids), set(everything.figures)
     must_gate = _must_gate(out, chosen.figures, counts)
+    _refuse_mixed(scores or (out,))
     rows = (row for place in scores or (out,) for row in _score_rows(place))
     runs = align(rows, chosen.figures, must_gate, known, counts)
     gaps = tuple(row for row in adjudication(ratings) if row["figure_id"] in inside)
@@ -161,6 +163,9 @@ def _gold(ratings: Sequence[Row], counts: Counter[str]) -> Rated:
     counts["ratings without any score"] += len(of_humans) - with_score
     counts["ratings that the same rater gave again (the latest counts)"] += with_score - len(used)
     counts["ratings without a rater's name"] += sum(row["rater"] is None for row in used)
+    counts["ratings with a score outside 1..10 (used as they are; see sfq gold audit)"] += sum(
+        any(row[d] is not None and not SCORE_MIN <= row[d] <= SCORE_MAX for d in DIMENSIONS) for row in used
+    )
     found = rated(used)
     scored = np.flatnonzero(~np.isnan(found.ratings).all(axis=(1, 2)))
     counts["rated figures without a score of any dimension"] += len(found.figures) - len(scored)
@@ -206,6 +211,18 @@ def _must_gate(out: Path, figures: Sequence[Key], counts: Counter[str]) -> NDArr
     counts["figures of the gold that are not in figures/"] += len(figures) - len(seen)
     counts["figures of the gold with neither caption nor citing paragraph"] += int(must.sum())
     return must
+
+
+def _refuse_mixed(places: Iterable[Path]) -> None:
+    """Raises FatalError where the run manifests say that a run of one id was made in different ways."""
+    seen: dict[str, Mapping[str, Any]] = {}
+    for place in places:
+        for run_id, made in (Store(place).manifest() or {}).get("judge", {}).get("runs", {}).items():
+            if changed := differing(seen.setdefault(run_id, made), made):
+                raise FatalError(
+                    f"run {run_id} was made in another way in {place} than in the directory before it "
+                    f"({', '.join(changed)}); give it a run id of its own or leave one of them out"
+                )
 
 
 def _score_rows(place: Path) -> Iterator[dict[str, Any]]:

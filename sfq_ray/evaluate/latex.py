@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from sfq_ray.evaluate.display import HEADINGS, NONE, Cell, cells
+from sfq_ray.evaluate.display import HEADINGS, Cell, cells
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
+from sfq_ray.evaluate.markup import NONE, one_line
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -76,4 +77,4 @@ def _small(cell: Cell) -> str:
 
 def escaped(text: str) -> str:
     """Text that LaTeX prints as it stands."""
-    return SPECIAL_MARK.sub(lambda match: SPECIAL[match[0]], " ".join(text.split()))
+    return SPECIAL_MARK.sub(lambda match: SPECIAL[match[0]], one_line(text))

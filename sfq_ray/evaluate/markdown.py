@@ -7,9 +7,10 @@ from typing import Any
 
 from sfq_ray.evaluate.agreement import Metrics
 from sfq_ray.evaluate.bootstrap import FEW_PAPERS
-from sfq_ray.evaluate.display import HEADINGS, NONE, SHOWN, Cell, cells, difference, number, shown
+from sfq_ray.evaluate.display import HEADINGS, SHOWN, Cell, cells, difference, number, shown
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
 from sfq_ray.evaluate.gold import MAX_GAP
+from sfq_ray.evaluate.markup import escaped
 from sfq_ray.evaluate.published import PUBLISHED, SOURCE
 
 CEILING = {"mae": "MAE", "within_1": "W-1 %", "spearman": "rho", "bias": "bias"}
@@ -191,11 +192,3 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str
         yield "| " + " | ".join(header) + " |"
         yield "|" + "---|" * len(header)
         yield from ("| " + " | ".join(row) + " |" for row in rows)
-
-
-def escaped(text: str) -> str:
-    """Text that stays inside its cell and is no markup."""
-    plain = " ".join(text.split()) or NONE
-    for mark in "\\`*[]<>|":
-        plain = plain.replace(mark, f"\\{mark}")
-    return plain
