@@ -3,8 +3,8 @@
     OUT/scores/fit-ridge.part-00000.parquet   one row per rated figure; as any run for `sfq evaluate --scores OUT`
     OUT/fit/fit-ridge.json  fit-ridge.md      the model card
 
-A figure's scores come from a model that saw no figure of its paper, nor of a paper that shares a figure with it. Nothing
-else is ever written: there is no row for a figure without a rating, and no model of all papers.
+A figure's scores come from a model that saw no figure of its paper, nor of a paper that shares a figure with it.
+Nothing else is ever written: there is no row for a figure without a rating, and no model of all papers.
 """
 
 from __future__ import annotations

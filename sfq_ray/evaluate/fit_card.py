@@ -60,8 +60,8 @@ def card_lines(card: Card, versions: Mapping[str, str]) -> Iterator[str]:
     yield from (
         f"# {escaped(card.run_id)}", "",
         f"{card.says[0].upper()}{card.says[1:]}, one model for each dimension and fold. Every score comes from a model "
-        "that saw no figure of its paper, nor of a paper that shares one with it. The run has seen human ratings of the "
-        "same set, as no judge has: it must not be ranked among judges.", "",
+        "that saw no figure of its paper, nor of a paper that shares one with it. The run has seen human ratings of "
+        "the same set, as no judge has: it must not be ranked among judges.", "",
         f"- fitted to {card.figures:,} rated figures of {card.papers:,} papers, {card.groups:,} groups of these that "
         f"share no figure; folds: {sizes}",
         f"- rows: {', '.join(f'{count:,} {status}' for status, count in card.statuses.items())}",
