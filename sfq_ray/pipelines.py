@@ -224,10 +224,15 @@ def _loader(plan: Plan, settings: Settings, store: Store) -> Loader:
 
 
 def report(out: Place, target: Path | None = None, scores_in: Place | None = None) -> Path:
-    """papers/, figures/ and scores/ (of `scores_in`, if they are elsewhere) -> report/, or `target`; its index.html."""
-    if not Store(out).parts("papers"):
+    """papers/, figures/ and scores/ (of `scores_in`, if they are elsewhere) -> report/, or `target`; its index.html.
+
+    An imported directory has no papers/, which the report says.
+    """
+    store = Store(out)
+    if not store.parts("papers") and not store.parts("figures"):
         raise FatalError(
-            f"{out}: no papers/ here; run `sfq extract PDFS --out {out}` first (scores elsewhere: --scores)"
+            f"{out}: neither papers/ nor figures/ here; run `sfq extract PDFS --out {out}` or `sfq import DATASET "
+            f"--out {out}` first (scores elsewhere: --scores)"
         )
     return write_report(out, _report_folder(out, target), scores_in) / "index.html"
 

@@ -32,6 +32,7 @@ from sfq_ray.judge.budget import Budget
 from sfq_ray.judge.limits import Account
 
 MAX_WAITING = 1_000_000  # calls that wait at the gates at once; were it reached, none that gives back got through
+MAX_REBIRTHS = 50
 KNOCK_S = 10.0
 IDLE_LIMIT_S = 6 * 3600  # Ray ends a job that yields nothing for half an hour; a part full of slow papers may
 
@@ -64,10 +65,26 @@ class Worker(Protocol):
 
 
 class _Stop:
-    """Told by the worker that finds that the job cannot go on; asked by the others before each unit."""
+    """Told by the worker that finds that the job cannot go on; asked by the others before each unit.
 
-    def __init__(self) -> None:
+    Workers that die over one input are the affair of the unit; those that only die, whatever it is, end the job.
+    """
+
+    def __init__(self, most_births: int) -> None:
+        self.most_births = most_births
         self.why: str | None = None
+        self.born = 0  # processes since a unit was last finished
+
+    def birth(self) -> None:
+        self.born += 1
+        if self.born > self.most_births:
+            self.why = self.why or (
+                f"{self.born} worker processes were started and none finished a unit of work: rather the machine, a "
+                "driver or an engine is to blame than the inputs. Mend that and run the same command again"
+            )
+
+    def finished(self) -> None:
+        self.born = 0
 
     def told(self, why: str | None = None) -> str | None:
         self.why = self.why or why
@@ -81,6 +98,7 @@ class _Actor:
         self.stop = stop
         self.worker: Worker | None = None
         self.fatal: str | None = None
+        stop.birth.remote()
         try:
             self.worker = build()
         except (FatalError, ConfigError) as error:
@@ -95,9 +113,11 @@ class _Actor:
         if self.worker is None or why is not None:
             return {"fatal": why}
         try:
-            return self.worker(unit)
+            summary = self.worker(unit)
         except (FatalError, ConfigError) as error:
             return {"fatal": ray.get(self.stop.told.remote(str(error)))}
+        self.stop.finished.remote()
+        return summary
 
 
 @contextmanager
@@ -154,7 +174,7 @@ def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], acto
     dataset = ray.data.from_items([{"unit": json.dumps(unit)} for unit in units], override_num_blocks=len(units))
     results = dataset.map_batches(
         _Actor,
-        fn_constructor_args=(build, ray.remote(_Stop).options(num_cpus=0).remote()),
+        fn_constructor_args=(build, ray.remote(_Stop).options(num_cpus=0).remote(most + MAX_REBIRTHS)),
         batch_size=1,
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(min_size=fewest, max_size=most, max_tasks_in_flight_per_actor=1),

@@ -58,3 +58,24 @@ def test_an_engine_that_spans_nodes_lives_in_a_placement_group_that_ends_with_th
     result = subprocess.run([sys.executable, "-c", GROUPED], capture_output=True, text=True, timeout=120)
     said = result.stdout.splitlines()
     assert said[:2] == ["['a', 'b']", "[[{'CPU': 1.0}, {'card': 1.0}, {'card': 1.0}]]"], result.stderr
+
+
+DYING = """
+import os
+from sfq_ray import raydata
+from sfq_ray.errors import FatalError
+raydata.MAX_REBIRTHS = 3
+class Worker:
+    def __call__(self, unit):
+        os._exit(1)
+with raydata.session(1):
+    try:
+        list(raydata.run_units([{"part": "p"}], Worker, raydata.Actors(1, 1)))
+    except FatalError as error:
+        print(error)
+"""
+
+
+def test_workers_that_only_die_end_the_job():
+    result = subprocess.run([sys.executable, "-c", DYING], capture_output=True, text=True, timeout=240)
+    assert "worker processes were started" in result.stdout, result.stderr[-2000:]

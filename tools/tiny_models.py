@@ -87,14 +87,15 @@ class InternVLChatConfig(PretrainedConfig):
 
 
 def tokenizer(special: list[str], template: str, end: str, begin: str | None, **named: str) -> PreTrainedTokenizerFast:
-    """Byte pairs learned from the project's own text."""
+    """Byte pairs learned from a text that stays as it is, so that the models do too."""
     pairs = Tokenizer(models.BPE())
     pairs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     pairs.decoder = decoders.ByteLevel()
-    root = Path(__file__).parents[1]
-    texts = [str(path) for path in (root / "README.md", *sorted((root / "sfq_ray").rglob("*.py")))]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    pairs.train(texts, trainers.BpeTrainer(vocab_size=VOCABULARY - len(special), initial_alphabet=alphabet))
+    pairs.train(
+        [str(Path(__file__).parents[1] / "LICENSE")],
+        trainers.BpeTrainer(vocab_size=VOCABULARY - len(special), initial_alphabet=alphabet),
+    )
     pairs.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
     made = PreTrainedTokenizerFast(
         tokenizer_object=pairs, eos_token=end, pad_token="<|endoftext|>", bos_token=begin, model_max_length=CONTEXT,

@@ -18,7 +18,7 @@ if [ "$(cat "$env/made" 2>/dev/null)" != "$made" ]; then
   site="$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
   cp tools/torchvision_on_cpu.py "$site/"
   echo "import torchvision_on_cpu" >"$site/torchvision_on_cpu.pth"
-  "$env/bin/pip" install -q -e '.[openai]' pytest pytest-timeout hypothesis jsonschema duckdb pandas
+  "$env/bin/pip" install -q -e '.[dev]'
   "$env/bin/python" -c 'import vllm, ray, torchvision, sfq_ray'
   echo "$made" >"$env/made"
 fi

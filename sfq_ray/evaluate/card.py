@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfq_ray.evaluate.audit import audit
+from sfq_ray.evaluate.escaping import escaped
 from sfq_ray.evaluate.gold import MAX_GAP, adjudication, by_figure
 from sfq_ray.evaluate.hub import front_matter
-from sfq_ray.evaluate.markup import escaped
 from sfq_ray.rubric import DIMENSIONS, LONG_NAMES, NAMES, Dimension, gates
 from sfq_ray.tables import FIGURES
 

@@ -102,7 +102,8 @@ def evaluate_(
         from sfq_ray.evaluate.evaluation import evaluate
         from sfq_ray.evaluate.judgements import read_judgements
         from sfq_ray.evaluate.markdown import markdown
-        from sfq_ray.evaluate.publish import inputs_of, publish
+        from sfq_ray.evaluate.page import read_evidence, shown_figures, write_page
+        from sfq_ray.evaluate.publish import inputs_of, publish, record
         from sfq_ray.evaluate.spending import read_calls, spending
         from sfq_ray.judge.capabilities import load_models
         from sfq_ray.judge.prices import load_prices
@@ -113,8 +114,11 @@ def evaluate_(
         spent = {run.run_id: spending(run, calls) for run in judgements.runs}
         found = evaluate(judgements, spent, reference, draws)
         target = to or out / "evaluation"
-        publish(found, inputs_of(out, places, split, models, prices), target)
-        typer.echo(markdown(found) + f"\nevaluation: {target}")
+        inputs = inputs_of(out, places, split, models, prices)
+        publish(found, inputs, target)
+        evidence = read_evidence(out, places, shown_figures(found))
+        page = write_page(found, record(found, inputs), evidence, target, out / "report")
+        typer.echo(markdown(found) + f"\nevaluation: {target}\npage: {page}")
 
 
 @evaluation.command("fit")

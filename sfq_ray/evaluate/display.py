@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sfq_ray.evaluate.bootstrap import Interval
+from sfq_ray.evaluate.escaping import NONE
 from sfq_ray.evaluate.evaluation import Standing
 from sfq_ray.evaluate.leaderboard import measures
-from sfq_ray.evaluate.markup import NONE
 from sfq_ray.evaluate.permutation import Contrast
 from sfq_ray.rubric import Dimension
 

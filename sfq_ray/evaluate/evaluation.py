@@ -33,6 +33,7 @@ from sfq_ray.evaluate.bootstrap import (
     rank_intervals,
     resamples,
 )
+from sfq_ray.evaluate.curves import Bin, Dispute, Limits, calibration, disputes, limits
 from sfq_ray.evaluate.gold import Row
 from sfq_ray.evaluate.judgements import Judgements, Run
 from sfq_ray.evaluate.permutation import Contrast, contrasts
@@ -54,6 +55,7 @@ from sfq_ray.tables import FITTED
 DRAWS = 10_000
 SEED = 2607
 LEVEL = 0.95
+DISPUTES = 20  # figures
 KINDS = ("incomplete", "fitted", "expected", "baseline")  # that have no rank
 
 
@@ -66,6 +68,8 @@ class Standing:
     backend: str | None
     metrics: Metrics
     intervals: Mapping[str, Interval]  # of mae, within_1, bias, spearman, and the MAE of each dimension
+    calibration: tuple[Bin, ...]
+    limits: Limits
     rank: int | None = None  # by MAE; equal ones share the better rank
     ranks: tuple[int, int] | None = None  # interval of the rank
     spending: Spending | None = None
@@ -108,6 +112,7 @@ class Evaluation:
     reliability: Mapping[str, Reliability]  # by dimension, and overall
     retests: tuple[Retest, ...]
     adjudication: tuple[Row, ...]
+    disputes: tuple[Dispute, ...]  # of gold and judges; fitted runs are none
     left_out: Mapping[str, int]
     reference: str | None
     draws: int
@@ -159,6 +164,7 @@ def evaluate(
         reliability=reliability(rated.ratings, rated.papers, weights, level),
         retests=tuple(_retest(group) for group in groups if len(group) > 1),
         adjudication=judgements.adjudication,
+        disputes=disputes(gold, [run.judged for run in runs if run.judged.protocol not in FITTED], DISPUTES),
         left_out=left_out,
         reference=reference,
         draws=draws,
@@ -228,7 +234,7 @@ def _standings(
     entries += [("baseline", judged, None) for judged in baselines(gold)]
     bounds = intervals(gold, [judged for _, judged, _ in entries], weights, seed, level)
     return [
-        Standing(kind, judged, backend, metrics(gold, judged), of_run)
+        Standing(kind, judged, backend, metrics(gold, judged), of_run, calibration(gold, judged), limits(gold, judged))
         for (kind, judged, backend), of_run in zip(entries, bounds, strict=True)
     ]
 

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfq_ray.evaluate.markup import escaped
+from sfq_ray.evaluate.escaping import escaped
 from sfq_ray.rubric import DIMENSIONS
 from sfq_ray.store import write_text
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from sfq_ray.evaluate.display import HEADINGS, Cell, cells
+from sfq_ray.evaluate.escaping import NONE, one_line
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
-from sfq_ray.evaluate.markup import NONE, one_line
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfq_ray.evaluate.agreement import Gates, Metrics
+from sfq_ray.evaluate.curves import Bin, Dispute
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
 from sfq_ray.evaluate.leaderboard import LEADERBOARD, leaderboard_rows, standings
 from sfq_ray.evaluate.permutation import Contrast
@@ -34,6 +35,9 @@ def sheets(evaluation: Evaluation) -> dict[str, Sheet]:
         "retest": retest(evaluation),
         "adjudication": adjudication(evaluation),
         "differences": differences(evaluation),
+        "calibration": calibration(standings(evaluation)),
+        "limits": limits(standings(evaluation)),
+        "disputes": [_names(Dispute), *map(astuple, evaluation.disputes)],
         "published": [(*_names(Published), "source"), *((*astuple(row), SOURCE) for row in PUBLISHED)],
     }
 
@@ -111,6 +115,21 @@ def differences(evaluation: Evaluation) -> Sheet:
             numbers = (gold.overall[place], judged.overall[place], difference[place])
             sheet.append((judged.run_id, gold.figure_ids[place], *map(float, numbers)))
     return sheet
+
+
+def calibration(judges: Iterable[Standing]) -> Sheet:
+    """Mean gold by the judge's score."""
+    rows = [(s.kind, s.judged.run_id, *astuple(of_score)) for s in judges for of_score in s.calibration]
+    return [("kind", "run_id", *_names(Bin)), *rows]
+
+
+def limits(judges: Iterable[Standing]) -> Sheet:
+    """Bland and Altman's limits of agreement of the overall."""
+    rows = [
+        (s.kind, s.judged.run_id, s.limits.bias.value, s.limits.bias.n, s.limits.sd, s.limits.low, s.limits.high)
+        for s in judges
+    ]
+    return [("kind", "run_id", "bias", "n", "sd", "low", "high"), *rows]
 
 
 def _of(rows: Iterable[Mapping[str, Any]]) -> Sheet:

@@ -29,8 +29,8 @@ def expected_scores(text: str, tokens: Sequence[Token]) -> dict[str, float]:
     Alternatives that are no score are left out and the rest is scaled up, so a model that wavers between 7 and a
     quotation mark has 7.
     """
-    if "".join(token.text for token in tokens) != text:
-        return {}
+    if not tokens or not "".join(token.text for token in tokens).startswith(text):
+        return {}  # a token more is the one that ends the reply, which servers of vLLM list too
     starts: dict[int, Token] = {}
     position = 0
     for token in tokens:

@@ -49,7 +49,7 @@ def write_report(out: Place, target: Path, scores_in: Place | None = None) -> Pa
         _write_data(tables, suffixes, partial / "data")
         for name in SHELL:
             (partial / name).write_bytes(files("sfq_ray.report").joinpath(name).read_bytes())
-        _replace(partial, target)
+        replace_folder(partial, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return target
@@ -99,7 +99,7 @@ def _write_data(tables: Tables, suffixes: dict[int, str], folder: Path) -> None:
         (folder / f"{name}.js").write_bytes(data_script(name, details))
 
 
-def _replace(partial: Path, target: Path) -> None:
+def replace_folder(partial: Path, target: Path) -> None:
     """Puts the finished folder in place of the former one, which stays whole until then."""
     former = target.with_name(f".{target.name}.former")
     shutil.rmtree(former, ignore_errors=True)

@@ -13,7 +13,7 @@
     ["paper", "paper and index"], ["low", "lowest score first"], ["high", "highest score first"],
     ["spread", "runs disagree most"],
   ];
-  let data, figures, papers, runs, measures, byId;
+  let data, figures, papers, runs, measures, byId, imported; // imported: figures whose papers were never here
   let state = { ...DEFAULTS }, selected = [], rendered = "";
 
   // ---- loading ------------------------------------------------------------------------------------------------
@@ -46,6 +46,7 @@
     data = index;
     runs = data.summary.runs;
     measures = [...data.dimensions, ["overall", "Overall"]];
+    imported = data.papers.length === 0 && data.figures.length > 0;
     papers = data.papers.map((row) => Object.fromEntries(data.paperColumns.map((name, i) => [name, row[i]])));
     const titles = new Map(papers.map((paper) => [paper.paper_id, paper.title]));
     figures = data.figures.map((row, number) => {
@@ -119,7 +120,7 @@
   const UPDATES = { figures: updateFigures, papers: updatePapers };
 
   function renderTabs() {
-    document.getElementById("tabs").replaceChildren(...VIEWS.map(([view, name]) =>
+    document.getElementById("tabs").replaceChildren(...VIEWS.filter(([view]) => !(imported && view === "papers")).map(([view, name]) =>
       el("a", { href: fresh({ view }), "aria-current": view === state.view && "page" }, name)));
   }
   function renderTotals() {
@@ -128,7 +129,7 @@
       STATES.map((part, i) => [i ? " + " : "", el("a", { href: fresh({ view, [key]: part }) }, `${count(totals[part])} ${part}`)]));
     const bad = data.summary.checks.filter((check) => !check.ok).length;
     document.getElementById("totals").replaceChildren(
-      line("papers", data.summary.papers, "papers", "outcome"), line("figures", data.summary.figures, "figures", "state"),
+      imported ? el("p", {}, "Imported figures, without papers") : line("papers", data.summary.papers, "papers", "outcome"), line("figures", data.summary.figures, "figures", "state"),
       el("p", {}, el("strong", {}, count(runs.length)), runs.length === 1 ? " run" : " runs"),
       el("p", { class: bad ? "bad" : "good" }, bad ? `${plural(bad, "check")} of the tables failed` : "Row counts agree"));
   }
@@ -139,7 +140,7 @@
     return [
       s.checks.some((check) => !check.ok) && checksSection(),
       el("section", { class: "columns" },
-        card("Papers", funnel([
+        !imported && card("Papers", funnel([
           ["found", s.papers.found, "total"],
           ...s.paperDrops.map(([rule, n]) => [said(rule), -n, "dropped", fresh({ view: "papers", outcome: "dropped", rule })]),
           ["failed", -s.papers.failed, "failed", fresh({ view: "failures" })],

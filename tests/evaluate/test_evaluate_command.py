@@ -32,6 +32,8 @@ def test_the_command_prints_what_it_writes(tmp_path):
     assert result.exit_code == 0, result.output
     assert result.output.startswith((tmp_path / "to" / "leaderboard.md").read_text())
     assert f"evaluation: {tmp_path / 'to'}" in result.output
+    assert f"page: {tmp_path / 'to' / 'index.html'}" in result.output
+    assert (tmp_path / "to" / "page" / "run-0001.html").is_file()
     assert "- figures with gold outside the split: 1" in result.output
     assert "- scores of figures outside the split: 1" in result.output
     assert "| a-agent - a-direct |" in result.output
@@ -77,6 +79,7 @@ def test_from_a_dataset_to_a_leaderboard(dataset, tmp_path):
     for command in (
         ["import", source, "--out", out],
         ["judge", out, "--backend", "rules"],
+        ["report", out],
         ["evaluate", out, "--split", out / "splits" / "eval1200.jsonl", "--draws", "200"],
     ):
         done = subprocess.run(
@@ -93,5 +96,9 @@ def test_from_a_dataset_to_a_leaderboard(dataset, tmp_path):
         own = [s["overall"] for s in scores if s["run_id"] == row["run_id"] and s["overall"] is not None]
         assert row["mae"] == pytest.approx(sum(abs(overall - 5.8) for overall in own) / 3)
     assert "1 of them have neither caption nor citing paragraph" in printed
+    page = (out / "evaluation" / "index.html").read_text()
+    assert 'href="../report/index.html#figure=p__fig0002"' in page
+    assert "The runs whose money is known cost nothing" in page
+    assert (out / "evaluation" / "page" / "thumbs" / "000000.webp").is_file()
     with (out / "evaluation" / "contrasts.csv").open() as file:
         assert {row["first"] for row in csv.DictReader(file)} == {"rules-sidecar", "rules-agent"}

@@ -9,10 +9,10 @@ import pytest
 from judged_made_up import Made
 
 from sfq_ray.evaluate import latex, markdown
+from sfq_ray.evaluate.escaping import escaped
 from sfq_ray.evaluate.evaluation import evaluate
 from sfq_ray.evaluate.judgements import read_judgements
 from sfq_ray.evaluate.leaderboard import LEADERBOARD
-from sfq_ray.evaluate.markup import escaped
 from sfq_ray.evaluate.publish import csv_text, fingerprint, inputs_of, publish
 from sfq_ray.evaluate.spending import read_calls, spending
 from sfq_ray.rubric import DIMENSIONS
@@ -20,7 +20,7 @@ from sfq_ray.rubric import DIMENSIONS
 FILES = {
     "leaderboard.parquet", "leaderboard.csv", "leaderboard.md", "leaderboard.tex", "evaluation.json", "baselines.csv",
     "dimensions.csv", "contrasts.csv", "ceiling.csv", "raters.csv", "retest.csv", "adjudication.csv",
-    "differences.csv", "published.csv",
+    "differences.csv", "published.csv", "calibration.csv", "limits.csv", "disputes.csv",
 }  # fmt: skip
 HOSTILE = r"a|b_c&100%$x^2~{}\end{table}#<b>*[1]"
 

@@ -13,6 +13,7 @@ import pytest
 
 from sfq_ray.judge.backends import vllm
 from sfq_ray.judge.capabilities import load_models
+from sfq_ray.judge.expected import Token, expected_scores
 
 MODEL = load_models()["internvl3-78b"]
 CORE = RuntimeError("Engine core initialization failed. See root cause above. Failed core proc(s): {}")
@@ -111,3 +112,10 @@ def test_the_token_that_ends_a_reply_is_none_of_its_text():
     assert [token.text for token in tokens] == ["a", "7"]
     assert tokens[1].logprobs == {"7": -0.5, "8": -1.0}
     assert vllm._tokens(SimpleNamespace(text="a", token_ids=[1], logprobs=None)) == []
+
+
+def test_a_server_lists_the_token_that_ends_the_reply_too():
+    text = '{"VC":{"score":7'
+    tokens = [Token('{"VC":{"score":', {}), Token("7", {"7": -0.1}), Token("<|im_end|>", {})]
+    assert expected_scores(text, tokens) == {"VC": 7.0}
+    assert expected_scores(text + "0", tokens) == {}

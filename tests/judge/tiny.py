@@ -31,9 +31,13 @@ def make_models(folder: Path) -> Path:
 
 
 def closing_tokens(model: Path) -> dict[int, float]:
-    """Random weights end a string once in two thousand tokens; with this they do so at once, and lists too."""
+    """Random weights end a string once in two thousand tokens; with this they do so at once, and lists too.
+
+    Nor do they ever write a 10, which is two tokens for them and so has no expected score.
+    """
     vocabulary = json.loads((model / "tokenizer.json").read_text())["model"]["vocab"]
-    bias = dict.fromkeys(BRACKETS, 10.0) | dict.fromkeys(QUOTES, 20.0)  # a bracket within a string ends nothing
+    # a bracket within a string ends nothing
+    bias = dict.fromkeys(BRACKETS, 10.0) | dict.fromkeys(QUOTES, 20.0) | {"0": -100.0}
     return {vocabulary[token]: bias[token] for token in bias if token in vocabulary}
 
 

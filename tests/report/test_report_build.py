@@ -14,6 +14,7 @@ import pytest
 from made_up_tables import HOSTILE, figure_rows, png, write
 from PIL import Image
 
+from sfq_ray import pipelines
 from sfq_ray.errors import FatalError
 from sfq_ray.report import write_report
 from sfq_ray.report.images import THUMB_BYTES
@@ -129,6 +130,8 @@ def test_a_report_that_fails_leaves_the_former_one(out: Path) -> None:
 def test_a_directory_without_tables_is_named(tmp_path: Path) -> None:
     with pytest.raises(FatalError, match="run the extract job into it first"):
         write_report(tmp_path, tmp_path / "report")
+    with pytest.raises(FatalError, match="neither papers/ nor figures/ here"):
+        pipelines.report(tmp_path)
 
 
 def test_details_are_split_into_files(tmp_path: Path) -> None:

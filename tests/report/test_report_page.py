@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from made_up_tables import HOSTILE
 
+from sfq_ray import pipelines
 from sfq_ray.report import write_report
 
 CHROMIUM = shutil.which("chromium")
@@ -123,3 +124,16 @@ def test_papers_are_listed_with_their_outcome(page: Open) -> None:
     text = page("#view=papers&outcome=dropped").text
     assert "1 of 5 papers" in text
     assert "dropped by duplicate same file as a" in text
+
+
+def test_imported_figures_are_shown_without_papers(out: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    shutil.rmtree(out / "papers")
+    index = pipelines.report(out)
+    assert index == out / "report" / "index.html"
+    shown = Page(index.parent, "", tmp_path_factory.mktemp("profile"))
+    assert "Imported figures, without papers" in shown.text
+    assert "papers found" not in shown.text
+    assert "6 figures found = 4 kept + 1 dropped + 1 failed" in shown.text
+    assert "Row counts agree" in shown.text
+    assert "view=papers" not in shown.source
+    assert "Caption 1 of a." in Page(index.parent, "#figure=a__fig0001", tmp_path_factory.mktemp("profile")).text

@@ -7,6 +7,7 @@ Source: vLLM 0.32, engine arguments, structured outputs, multimodal inputs.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import dataclasses
 import multiprocessing
@@ -15,7 +16,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import count
@@ -47,6 +48,7 @@ for process in sys.argv[1:]:
         pass
 """
 IMAGE_PLACES = ("<image>", "<##IMAGE##>")  # text that vLLM takes for an image, whatever the model
+HUNG_S, LOOK_S = 1800.0, 30.0
 DEVICES = "CUDA_VISIBLE_DEVICES"
 CAUSE = re.compile(r"\b(?:\w+\.)*[A-Z]\w*(?:Error|Exception): .+")
 MEMORY = re.compile(r"out of memory|memory on device|available memory|kv cache|cache blocks", re.IGNORECASE)
@@ -75,6 +77,7 @@ class VLLMBackend:
         self.numbers = count()
         self.engine: Any = None
         self.failed: FatalError | None = None
+        self.answered_at: float | None = None
         self.watch: subprocess.Popen[bytes] | None = None
 
     async def complete(self, request: Request) -> Reply:
@@ -86,10 +89,10 @@ class VLLMBackend:
         engine = self.start()
         begin = time.monotonic()
         try:
-            output = await self._generated(engine, request, sent)
+            output = await self._unless_hung(self._generated(engine, request, sent))
             if output.outputs[0].finish_reason == "error":
                 # an earlier call with this image was refused after it was processed: the engine waits for it in vain
-                output = await self._generated(engine, request, sent, "again")
+                output = await self._unless_hung(self._generated(engine, request, sent, "again"))
         except EngineDeadError:
             _leave(f"the engine of {self.record.name} has died")
         except (VLLMClientError, ValueError) as error:
@@ -105,6 +108,19 @@ class VLLMBackend:
         outputs = engine.generate(prompt, self._sampling(request), f"{request.figure_id}-{next(self.numbers)}")
         (output,) = [output async for output in outputs]
         return output
+
+    async def _unless_hung(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """What `work` returns. An engine that answers nobody for HUNG_S is as good as dead."""
+        task = asyncio.ensure_future(work)
+        self.answered_at = self.answered_at or time.monotonic()
+        try:
+            while not (await asyncio.wait({task}, timeout=LOOK_S))[0]:
+                if time.monotonic() - self.answered_at > HUNG_S:
+                    _leave(f"the engine of {self.record.name} has answered nothing for {HUNG_S:g} s")
+        finally:
+            task.cancel()
+        self.answered_at = time.monotonic()
+        return task.result()
 
     def start(self) -> Any:
         """The engine. What kept it from starting once is said again, not tried again."""
