@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.agreement import (
@@ -231,12 +232,22 @@ def _standings(
         kind = "fitted" if run.judged.protocol in FITTED else "complete" if whole else "incomplete"
         entries.append((kind, run.judged, run.backend))
     entries += [("expected", run.expected, run.backend) for run in runs if run.expected is not None]
-    entries += [("baseline", judged, None) for judged in baselines(gold)]
+    entries += [("baseline", _gated(judged, judgements.must_gate), None) for judged in baselines(gold)]
     bounds = intervals(gold, [judged for _, judged, _ in entries], weights, seed, level)
     return [
         Standing(kind, judged, backend, metrics(gold, judged), of_run, calibration(gold, judged), limits(gold, judged))
         for (kind, judged, backend), of_run in zip(entries, bounds, strict=True)
     ]
+
+
+def _gated(judged: Judged, where: NDArray[np.bool_]) -> Judged:
+    """Without the figures that no judge scores, so that baselines stand on those of a complete run."""
+    return replace(
+        judged,
+        scores=np.where(where[:, None], np.nan, judged.scores),
+        overall=np.where(where, np.nan, judged.overall),
+        status=tuple(np.where(where, "gated", judged.status).tolist()),
+    )
 
 
 def _ranked(complete: Sequence[Standing], gold: Gold, weights: Floats, level: float) -> list[Standing]:

@@ -166,7 +166,7 @@ def _dispersion(scores: Floats) -> Dispersion:
 
 def _alpha(scores: Floats, level: Level) -> Measure:
     several = _several(scores)
-    if not len(several) or np.nanmax(several) == np.nanmin(several):
+    if not len(several) or np.nanmax(several) - np.nanmin(several) <= TOLERANCE:
         return Measure(None, len(several))
     value = krippendorff.alpha(reliability_data=several.T, level_of_measurement=level)
     return Measure(float(value), len(several))

@@ -177,6 +177,7 @@ def test_figures_that_must_be_gated_make_no_run_incomplete(tmp_path):
     ]
     assert [s.judged.run_id for s in found.incomplete] == ["o-direct"]
     assert found.must_gate == 1
+    assert [(s.metrics.mae.n, s.metrics.statuses["gated"]) for s in found.baselines] == [(2, 1)] * 2
 
 
 def test_only_the_first_of_repeats_is_ranked(tmp_path):

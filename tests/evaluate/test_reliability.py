@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_gold import made_gold, made_run
 
-from sfq_ray.evaluate.agreement import gold_from_ratings, metrics
+from sfq_ray.evaluate.agreement import Measure, gold_from_ratings, metrics
 from sfq_ray.evaluate.reliability import (
     COLUMNS,
     alpha,
@@ -20,6 +20,7 @@ from sfq_ray.evaluate.reliability import (
     leave_one_out,
     quadratic_kappa,
     retest,
+    with_overall,
 )
 
 NAN = np.nan
@@ -182,3 +183,10 @@ def test_a_crowd_of_raters_fits_in_memory():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 400e6, "the differences of all pairs alone would be 3.6 GB"
+
+
+def test_overalls_that_are_equal_but_for_their_last_bits_have_no_alpha():
+    raters = np.array([[6.1, 5.3, 5.7, 6.9, 4.2], [4.2, 6.9, 5.7, 5.3, 6.1], [5.3, 6.1, 4.2, 5.7, 6.9]])
+    ratings = np.stack([raters] * 4)
+    assert len(set(with_overall(ratings)[0, :, 5].tolist())) > 1
+    assert alpha(ratings)["overall"] == Measure(None, 4)
