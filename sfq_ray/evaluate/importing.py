@@ -53,10 +53,12 @@ def import_dataset(source: Path, out: Path) -> Report:
     store = Store(out)
     if "extract" in (store.manifest() or {}):
         raise FatalError(f"{out}: holds figures that were extracted; choose another --out for an imported dataset")
+    labels, issues = _labels(path), Counter[str]()
+    if not labels:
+        raise FatalError(f"{path}: no row names a figure; give figure_id, or paper_id and fig_index, in every row")
     store.prepare()
     for table in ("figures", "ratings"):
         store.remove(table, "part-*")
-    labels, issues = _labels(path), Counter[str]()
     stated: dict[Key, Mapping[str, float | None]] = {}
     figures: list[dict[str, Any]] = []
     ratings: list[dict[str, Any]] = []

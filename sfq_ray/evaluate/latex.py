@@ -17,6 +17,8 @@ SPECIAL = {
 """[ and * would be arguments of the line break before them."""
 
 SPECIAL_MARK = re.compile("|".join(map(re.escape, SPECIAL)))
+LIGATURE = re.compile(r"(?<=[-'`,!?])(?=[-'`,])")
+"""Between marks that LaTeX would join: two hyphens are a dash, two apostrophes a quotation mark."""
 COLUMNS = ("Run", "Protocol", "Model", "$n$")
 MATHS = {"rho": r"$\rho$", "W-1 %": r"W-1 (\%)", "bias": "Bias"}
 
@@ -77,4 +79,4 @@ def _small(cell: Cell) -> str:
 
 def escaped(text: str) -> str:
     """Text that LaTeX prints as it stands."""
-    return SPECIAL_MARK.sub(lambda match: SPECIAL[match[0]], one_line(text))
+    return LIGATURE.sub("{}", SPECIAL_MARK.sub(lambda match: SPECIAL[match[0]], one_line(text)))

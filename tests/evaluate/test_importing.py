@@ -119,6 +119,17 @@ def test_an_import_that_was_killed_can_be_run_again(dataset, tmp_path):
     assert {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()} == whole
 
 
+@pytest.mark.parametrize("rows", [b"", b"{}\n[1]\n", b'{"figure_id": "p__fig0001"}\n\xff\n'])
+def test_a_dataset_of_nothing_does_not_replace_what_is_there(rows, dataset, tmp_path):
+    source, out = dataset(record("p", 1)), tmp_path / "o"
+    import_ratings(source, out)
+    before = (out / "figures/part-00000.parquet").read_bytes()
+    (source / "datasets/full/figures.jsonl").write_bytes(rows)
+    with pytest.raises(FatalError, match=r"names a figure|cannot be read"):
+        import_ratings(source, out)
+    assert (out / "figures/part-00000.parquet").read_bytes() == before
+
+
 def test_files_of_one_stem_do_not_replace_each_other(tmp_path):
     (tmp_path / "own.csv").write_text("paper_id,fig_index,rater,VC\np,1,ann,7\n")
     (tmp_path / "own.jsonl").write_text('{"paper_id": "p", "fig_index": 1, "rater": "bo", "VC": 4}\n')

@@ -159,6 +159,10 @@ def test_line_breaks_control_characters_and_blanks_in_names():
     assert escaped(" ") == "–"
 
 
+def test_latex_joins_no_marks_of_a_name():
+    assert latex.escaped("a-b---c ''d`` ?`") == "a-b-{}-{}-c '{}'d`{}` ?{}`"
+
+
 def test_no_name_is_markup():
     assert escaped("_a_b_ ~~c~~ $d$ &lt;") == r"\_a_b\_ \~\~c\~\~ \$d\$ \&lt;"
 
