@@ -68,7 +68,12 @@ class Store:
         return sorted(path.stem for path in (self.root / table).glob("*.parquet"))
 
     def read(self, table: str, part: str, columns: list[str] | None = None) -> pa.Table:
-        return read_parquet(self.path(table, part), columns)
+        path = self.path(table, part)
+        try:
+            return read_parquet(path, columns)
+        except (pa.ArrowException, OSError) as error:
+            why = str(error).partition("\n")[0]
+            raise FatalError(f"{path}: cannot be read as the {table} table ({why}); restore it") from error
 
     def rows(self, table: str, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
         """All rows of a table, part by part."""
@@ -134,7 +139,10 @@ class Store:
     def manifest(self) -> dict[str, Any] | None:
         path = self.root / "manifest.json"
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(found, dict):
+                raise ValueError("it is no object")
+            return found
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfq_ray.claims import differing
@@ -229,7 +228,4 @@ def _score_rows(place: Path) -> Iterator[dict[str, Any]]:
     store = Store(place)
     if not store.parts("scores"):
         raise FatalError(f"{place}: no scores/ here; run `sfq judge {place}` first, or name a directory with --scores")
-    try:
-        yield from store.rows("scores", COLUMNS)
-    except (pa.ArrowException, OSError) as error:
-        raise FatalError(f"{place / 'scores'}: cannot be read as the scores table: {error}") from error
+    yield from store.rows("scores", COLUMNS)

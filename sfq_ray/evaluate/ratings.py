@@ -19,6 +19,7 @@ from typing import Any
 from sfq_ray.errors import FatalError
 from sfq_ray.rubric import LONG_NAMES
 from sfq_ray.store import Store
+from sfq_ray.tables import RATINGS
 
 FIGURE_ID = re.compile(r"(?P<paper>.+)__fig(?P<index>\d+)")
 COUNTER = re.compile(r"^\d{4}_(?=.)")  # "0001_2020.acl-main.1"
@@ -81,7 +82,7 @@ def rating_row(record: Mapping[str, Any], key: Key, line: int, issues: Counter[s
 
 def read_ratings(out: Path) -> list[dict[str, Any]]:
     """All rows of ratings/. Raises FatalError where there are none."""
-    rows = list(Store(out).rows("ratings"))
+    rows = list(Store(out).rows("ratings", RATINGS.names))
     if not rows:
         raise FatalError(f"{out}: no ratings/ here; run `sfq import DATASET --out {out}` first")
     return rows

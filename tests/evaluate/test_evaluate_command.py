@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dataset_made_up import annotation, record
@@ -64,6 +65,22 @@ def test_mistakes_have_one_clear_line(tmp_path):
         assert result.exit_code == 1
         assert words in result.stderr
         assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("table", ["ratings", "figures", "scores", "calls"])
+@pytest.mark.parametrize("damage", ["cut off", "of another table"])
+def test_a_damaged_table_is_one_clear_line(table, damage, tmp_path):
+    made = Made(tmp_path, papers=2)
+    made.run("a-direct", 1.0)
+    path = tmp_path / table / "part-00009.parquet"
+    if damage == "cut off":
+        path.write_bytes((tmp_path / "ratings/part-00000.parquet").read_bytes()[:500])
+    else:
+        pq.write_table(pa.table({"color": ["red"]}), path)
+    result = evaluate(tmp_path, "--draws", "100")
+    assert result.exit_code == 1
+    assert f"part-00009.parquet: cannot be read as the {table} table" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
 
 
 def test_from_a_dataset_to_a_leaderboard(dataset, tmp_path):
