@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--figures", type=int, default=0, help="so many kept figures of each directory, 0: all")
     args = parser.parse_args()
     settings = Settings()
-    ocr = load_ocr(settings.features.ocr)
+    ocr = load_ocr(settings.features.ocr, settings.features)
     results = [Result(row, ocr, settings) for out in args.out for row in kept(out, args.figures, settings)]
     sys.stdout.write(rates("all", results))
     sys.stdout.write(rates("without embedded images", [r for r in results if not r.raster]))

@@ -14,7 +14,9 @@ LIBRARIES = ("pymupdf", "opencv-python-headless", "imagehash", "rapidocr", "onnx
 # settings that change how a job runs, not what comes out for an input that succeeds
 FREE_SETTINGS = frozenset(
     {"extract.limits.seconds_per_paper", "extract.limits.memory_mb", "extract.limits.papers_per_child",
-     "extract.detector.device", "extract.detector.gpus", "extract.detector.batch_pages", "judge.calls_in_flight",
+     "extract.detector.device", "extract.detector.gpus", "extract.detector.batch_pages", "features.ocr_models.device",
+     "features.ocr_gpus", "features.ocr_batch_mp", "features.ocr_server.url", "features.ocr_server.key_env",
+     "features.ocr_server.in_flight", "features.ocr_server.deadline_s", "judge.calls_in_flight",
      "judge.deadline_s", "judge.max_failure_rate"}
 )  # fmt: skip
 

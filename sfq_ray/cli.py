@@ -43,7 +43,9 @@ Config = Annotated[Path | None, typer.Option("--config", help="YAML file with se
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Worker processes. Default: all CPUs of the machine or cluster.")
 ]
-Ocr = Annotated[str | None, typer.Option("--ocr", help="OCR for raster figures: rapidocr or none.")]
+Ocr = Annotated[
+    str | None, typer.Option("--ocr", help="OCR for raster figures: rapidocr, none, or one that the settings describe.")
+]
 Backend = Annotated[str | None, typer.Option("--backend", help="Judge backend: rules needs no model and no key.")]
 Protocols = Annotated[
     str | None, typer.Option("--protocols", help="Comma-separated: direct,sidecar,agent. Default: all three.")

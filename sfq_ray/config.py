@@ -68,9 +68,36 @@ class Extract(Section):
     curation: Curation = Curation()
 
 
+class OcrModels(Section):
+    """The local models of features.ocr: paddleocr, each a folder with inference.yml and the model file."""
+
+    detection: str | None = Field(None, description="Folder of the text detection model.")
+    recognition: str | None = Field(None, description="Folder of the text recognition model.")
+    orientation: str | None = Field(None, description="Folder of the text line orientation model; null goes without.")
+    engine: Literal["onnxruntime", "paddle"] = Field("onnxruntime", description="What runs them.")
+    device: str = Field("cpu", description="Device of the models in each worker: cpu, gpu or gpu:0.")
+
+
+class OcrServer(Section):
+    """The server of features.ocr: paddleocr-vl, which speaks OpenAI's protocol as vLLM does."""
+
+    url: str | None = Field(None, description="Such as http://127.0.0.1:8118/v1.")
+    model: str = Field("PaddleOCR-VL-1.6-0.9B", description="The name under which the server serves the model.")
+    key_env: str | None = Field(None, description="Environment variable with the server's key; null: it wants none.")
+    mode: Literal["spotting", "ocr"] = Field("spotting", description="spotting: lines with boxes; ocr: text alone.")
+    in_flight: int = Field(8, gt=0, description="Requests of one extraction worker at once.")
+    deadline_s: float = Field(120.0, gt=0, description="For one image with all its attempts.")
+    max_output_tokens: int = Field(2048, gt=0, description="Of one answer; a longer one is a failed OCR.")
+    max_pixels: int = Field(1_605_632, ge=112_896, description="A larger image is reduced before it is sent.")
+
+
 class Features(Section):
-    ocr: str = Field("rapidocr", description="OCR backend for raster figures; none switches OCR off.")
+    ocr: str = Field("rapidocr", description="rapidocr, paddleocr, paddleocr-vl; none switches OCR off.")
     min_ocr_score: float = Field(0.5, ge=0, le=1, description="OCR lines below this confidence are left out.")
+    ocr_models: OcrModels = OcrModels()
+    ocr_server: OcrServer = OcrServer()
+    ocr_gpus: float = Field(0.0, ge=0, description="GPUs that Ray reserves for each extraction worker.")
+    ocr_batch_mp: float = Field(32.0, gt=0, description="Megapixels of the figures that OCR reads at once, if it can.")
 
 
 class Judge(Section):

@@ -96,7 +96,8 @@ def _extract(found: Sequence[given.Input], store: Store, settings: Settings, wor
     progress.add(done, {"done before": done})
     build = partial(ExtractWorker, store.root, settings, uuid.uuid4().hex)
     with raydata.session(workers) as pool:
-        for summary in raydata.run_units(units, build, Actors(pool, pool)):
+        actors = Actors(pool, pool, settings.features.ocr_gpus, "features.ocr_gpus")
+        for summary in raydata.run_units(units, build, actors):
             progress.add(
                 summary["papers"],
                 {

@@ -98,9 +98,9 @@ CONTEXT = pa.struct(
 WORD = pa.struct(
     [
         pa.field("text", pa.string()),
-        pa.field("bbox", pa.list_(pa.float32())),  # px of the stored image
-        pa.field("size_pt", pa.float32()),  # font size on the printed page
-        pa.field("confidence", pa.float32()),  # OCR 0..1; null for native text
+        pa.field("bbox", pa.list_(pa.float32())),  # px of the stored image; null where OCR gives no places
+        pa.field("size_pt", pa.float32()),  # font size on the printed page; null without a box
+        pa.field("confidence", pa.float32()),  # OCR 0..1; null for native text and OCR that states none
         pa.field("origin", pa.string()),  # native (text of the PDF) or ocr
     ]
 )
@@ -110,7 +110,11 @@ FEATURE_FIELDS: list[tuple[str, pa.DataType, str]] = [
     ("blur_laplacian_var", pa.float32(), "Variance of the Laplacian of the grey crop; low is blurred."),
     ("whitespace_ratio", pa.float32(), "Share of pixels with grey value >= 245."),
     ("has_readable_text", pa.bool_(), "At least one word of text was read in the figure."),
-    ("ocr_mean_confidence", pa.float32(), "Mean line confidence of OCR; null when OCR read nothing or did not run."),
+    (
+        "ocr_mean_confidence",
+        pa.float32(),
+        "Mean line confidence of OCR; null when OCR read nothing, did not run or states none.",
+    ),
     ("text_box_count", pa.int32(), "Text lines found in the figure, native and OCR."),
     ("text_region_ratio", pa.float32(), "Area of the text boxes / area of the figure, at most 1."),
     ("panel_label_count", pa.int32(), "Text lines that are a panel label such as (a)."),

@@ -1,40 +1,47 @@
-"""Text of the raster parts of a figure: which parts are read, by whom, and where the lines lie.
-
-The text of vector parts is known exactly from the PDF, so OCR looks at embedded images alone.
-"""
+"""OCR backends: what they give, how they are loaded, and the one place where their failures get a class."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-import cv2
 import numpy as np
 
-from sfq_ray.errors import ExtractError
-from sfq_ray.geometry import PT_PER_INCH, Box
+from sfq_ray.config import Features
+from sfq_ray.errors import ExtractError, FatalError
 from sfq_ray.registry import lookup
 
 OCR: dict[str, str] = {
     "rapidocr": "sfq_ray.features.ocr_rapid:RapidOcr",
+    "paddleocr": "sfq_ray.features.ocr_paddle:PaddleOcr",
+    "paddleocr-vl": "sfq_ray.features.ocr_vl:PaddleOcrVl",
     "none": "sfq_ray.features.ocr_none:NoOcr",
 }
 """OCR backends: name -> "module:Class"."""
 
-MIN_SIDE_PX = 24  # a smaller image holds no line of legible text
-MAX_SIDE_PX = 2000  # longest side that OCR sees: about a full text width at 300 dpi
-TEXT_LAYER_SHARE = 0.10  # native text on this share of an image: a scan whose text layer is already there
-DUPLICATE_SHARE = 0.5  # an OCR line that lies this far inside native text was known before
-MASK_CELL_PX = 4  # images closer than this are one: PDF producers cut images into strips
+DEFAULTS = Features()
 
 
 class OcrLine(NamedTuple):
-    """One line as OCR saw it. `polygon` is its four corners in px, clockwise from the text's top left."""
+    """One line as OCR saw it. `polygon` is its four corners in px, clockwise from the text's top left.
+
+    What a backend cannot measure is None: a vision-language model states no confidence, and no place in some modes.
+    """
 
     text: str
-    polygon: tuple[tuple[float, float], ...]
-    confidence: float  # 0..1
+    polygon: tuple[tuple[float, float], ...] | None
+    confidence: float | None  # 0..1
+
+
+class OcrFailed(Exception):
+    """The text of one image could not be had. `kind` says why in one word and begins the text.
+
+    Kinds: truncated, repetition, malformed (what came back is no reading), timeout, unavailable, server_error, refused.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
 
 
 class OcrBackend(Protocol):
@@ -43,148 +50,52 @@ class OcrBackend(Protocol):
     name: str
 
     def read(self, image: np.ndarray) -> list[OcrLine] | None:
-        """Lines in a BGR uint8 image of shape (height, width, 3); None when the backend does not look at all."""
+        """Lines in a BGR uint8 image of shape (height, width, 3); None when the backend does not look at all.
+
+        Raises OcrFailed, or an error of its library, for this image alone, and FatalError where no image can be read.
+        """
         ...
 
 
-class RasterText(NamedTuple):
-    """What OCR gave for one figure."""
+@runtime_checkable
+class BatchOcrBackend(OcrBackend, Protocol):
+    """A backend that is faster with many images at once; each is read as `read` would read it alone."""
 
-    words: list[dict[str, Any]]  # tables.WORD
-    areas_px2: list[float]  # area of each word's polygon
-    needed: bool  # the figure has raster that could hold text unknown so far
-    ran: bool  # the backend looked at it
+    def read_all(self, images: Sequence[np.ndarray]) -> list[list[OcrLine] | Exception]:
+        """One result per image, in their order: its lines, or what `read` would raise. Raises FatalError as `read`."""
+        ...
 
 
-def load_ocr(name: str) -> OcrBackend:
-    """The backend registered as `name`, with its models loaded. Raises ConfigError for an unknown name."""
-    backend: OcrBackend = lookup(OCR, name, "features.ocr")()
+Found: TypeAlias = list[OcrLine] | ExtractError | None
+"""Of one image: its lines, None where nobody looked, or the failure of class ocr_failed."""
+
+
+def load_ocr(name: str, settings: Features = DEFAULTS) -> OcrBackend:
+    """The backend registered as `name`, ready to read.
+
+    Raises ConfigError for an unknown name, FatalError for a missing package, model or server.
+    """
+    backend: OcrBackend = lookup(OCR, name, "features.ocr")(settings)
     return backend
 
 
-def raster_mask(shape: tuple[int, int], boxes_px: Sequence[Sequence[float]]) -> np.ndarray:
-    """Boolean (height, width): the pixels that embedded images cover."""
-    mask = np.zeros(shape, bool)
-    height, width = shape
-    for x0, y0, x1, y1 in boxes_px:
-        left, top = max(0, round(x0)), max(0, round(y0))
-        right, bottom = min(width, round(x1)), min(height, round(y1))
-        if right > left and bottom > top:
-            mask[top:bottom, left:right] = True
-    return mask
+def read_images(ocr: OcrBackend, images: Sequence[np.ndarray]) -> list[Found]:
+    """One result per image (BGR uint8), in their order. Raises FatalError where no image can be read."""
+    if isinstance(ocr, BatchOcrBackend):
+        return [_failed(ocr, r) if isinstance(r, Exception) else r for r in ocr.read_all(images)]
+    return [_read(ocr, image) for image in images]
 
 
-def unread_areas(mask: np.ndarray, native: Sequence[Box]) -> list[Box]:
-    """Boxes (px) around connected raster that is large enough for text and has no text layer, top to bottom."""
-    height, width = mask.shape
-    cells = (-(-width // MASK_CELL_PX), -(-height // MASK_CELL_PX))
-    coarse = cv2.resize(mask.astype(np.uint8) * 255, cells, interpolation=cv2.INTER_AREA) > 0
-    _, _, stats, _ = cv2.connectedComponentsWithStats(coarse.astype(np.uint8), connectivity=8)
-    areas = []
-    for x, y, w, h, _ in stats[1:].tolist():
-        area = _tight(mask, Box(x, y, x + w, y + h), width / cells[0], height / cells[1])
-        if min(area.width, area.height) < MIN_SIDE_PX:
-            continue
-        covered = sum(box.area * box.share_inside(area) for box in native)
-        if covered < TEXT_LAYER_SHARE * area.area:
-            areas.append(area)
-    return areas
-
-
-def read_raster(
-    bgr: np.ndarray, areas: Sequence[Box], native: Sequence[Box], dpi: float, ocr: OcrBackend, min_score: float
-) -> RasterText:
-    """OCR lines in the `areas` of the crop, in px of the whole crop, without those that native text already gives.
-
-    One OCR call at most: everything outside the areas is painted white, so that it is not read a second time.
-    Raises ExtractError with class ocr_failed when the backend fails.
-    """
-    if not areas:
-        return RasterText([], [], needed=False, ran=False)
-    frame = areas[0]
-    for area in areas[1:]:
-        frame = frame.union(area)
-    left, top = int(frame.x0), int(frame.y0)
-    image = _only(bgr, areas)[top : int(frame.y1), left : int(frame.x1)]
-    scale = min(1.0, MAX_SIDE_PX / max(image.shape[:2]))
-    if scale < 1:
-        image = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
-    lines = _lines(ocr, np.ascontiguousarray(image))
-    if lines is None:
-        return RasterText([], [], needed=True, ran=False)
-    gray = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
-    words, sizes = [], []
-    for line in lines:
-        corners = np.asarray(line.polygon, float) / scale + (left, top)
-        box = Box(*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist())
-        known = sum(box.intersection(word).area for word in native if not box.intersection(word).empty)
-        if line.confidence < min_score or not _is_text(line.text) or known > DUPLICATE_SHARE * box.area:
-            continue
-        size_pt = font_size_px(line, gray) / scale / dpi * PT_PER_INCH
-        word = {"text": line.text.strip(), "bbox": list(box), "size_pt": size_pt}
-        words.append({**word, "confidence": line.confidence, "origin": "ocr"})
-        sizes.append(abs(float(cv2.contourArea(corners.astype(np.float32)))))
-    return RasterText(words, sizes, needed=True, ran=True)
-
-
-def font_size_px(line: OcrLine, gray: np.ndarray) -> float:
-    """Font size, px of the grey image that was read, from the height of the ink between the corners of the line.
-
-    The detector's own boxes are up to half as high again as the text. How much of an em the ink takes depends on the
-    glyphs: checked on rendered sans and serif text, the result is within a fifth of the true size.
-    """
-    strip = _upright(line, gray).astype(np.int16)
-    ground = int(np.median(strip))
-    off_ground = np.abs(strip - ground)
-    inked = np.flatnonzero((off_ground > off_ground.max() / 2).any(axis=1))
-    height = float(inked[-1] - inked[0] + 1) if inked.size else float(strip.shape[0])
-    return height / ink_share(line.text)
-
-
-def ink_share(text: str) -> float:
-    """Height of the ink of these glyphs in em: x-height, and what reaches above it and below the base line."""
-    above = any(char not in "acegmnopqrsuvwxyz.,:;-–~+= _" for char in text)
-    below = any(char in "gjpqy()[]{}|/,;" for char in text)
-    return 0.52 + 0.19 * above + 0.2 * below
-
-
-def _upright(line: OcrLine, gray: np.ndarray) -> np.ndarray:
-    """The pixels of the line as one row of text: along its long side, or as it stands for a single letter."""
-    corners = np.asarray(line.polygon, np.float32)
-    along, across = float(np.linalg.norm(corners[1] - corners[0])), float(np.linalg.norm(corners[2] - corners[1]))
-    if across > along and len(line.text.strip()) > 1:
-        corners, along, across = np.roll(corners, 1, axis=0), across, along
-    width, height = max(1, round(along)), max(1, round(across))
-    target = np.array([(0, 0), (width, 0), (width, height), (0, height)], np.float32)
-    matrix = cv2.getPerspectiveTransform(corners, target)
-    return cv2.warpPerspective(gray, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE)
-
-
-def _lines(ocr: OcrBackend, image: np.ndarray) -> list[OcrLine] | None:
+def _read(ocr: OcrBackend, image: np.ndarray) -> Found:
     try:
         return ocr.read(image)
-    except Exception as error:
-        raise ExtractError(
-            "ocr_failed", f"OCR backend {ocr.name} failed: {error}; features.ocr: none switches OCR off"
-        ) from error
+    except FatalError:
+        raise
+    except Exception as error:  # noqa: BLE001 - every library has errors of its own, and all mean: not read
+        return _failed(ocr, error)
 
 
-def _is_text(text: str) -> bool:
-    """A line without any letter or digit is a mark of the drawing: bars are read as dashes."""
-    return any(char.isalnum() for char in text)
-
-
-def _tight(mask: np.ndarray, cells: Box, px_x: float, px_y: float) -> Box:
-    """The box of the set pixels inside a box of cells, each cell px_x by px_y px."""
-    left, top = int(cells.x0 * px_x), int(cells.y0 * px_y)
-    part = mask[top : math.ceil(cells.y1 * px_y), left : math.ceil(cells.x1 * px_x)]
-    rows, columns = np.flatnonzero(part.any(axis=1)), np.flatnonzero(part.any(axis=0))
-    return Box(float(left + columns[0]), float(top + rows[0]), float(left + columns[-1] + 1), float(top + rows[-1] + 1))
-
-
-def _only(bgr: np.ndarray, areas: Sequence[Box]) -> np.ndarray:
-    result = np.full_like(bgr, 255)
-    for area in areas:
-        part = np.s_[int(area.y0) : int(area.y1), int(area.x0) : int(area.x1)]
-        result[part] = bgr[part]
-    return result
+def _failed(ocr: OcrBackend, error: Exception) -> ExtractError:
+    failure = ExtractError("ocr_failed", f"OCR backend {ocr.name} failed: {error}; features.ocr: none switches OCR off")
+    failure.__cause__ = error
+    return failure

@@ -7,7 +7,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from sfq_ray.config import ConfigError
+from sfq_ray.config import Features
+from sfq_ray.errors import FatalError
 from sfq_ray.features.ocr import OcrLine
 
 MODELS = {
@@ -24,13 +25,13 @@ class RapidOcr:
 
     name = "rapidocr"
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Features) -> None:
         import rapidocr
 
         models = Path(rapidocr.__file__).parent / "models"
         missing = [name for name in MODELS.values() if not (models / name).is_file()]
         if missing:
-            raise ConfigError(
+            raise FatalError(
                 f"features.ocr: rapidocr lacks {', '.join(missing)}; install the version of pyproject.toml"
             )
         cv2.setNumThreads(1)

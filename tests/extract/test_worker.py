@@ -63,12 +63,12 @@ from pathlib import Path
 from sfq_ray.config import load
 from sfq_ray.extract import worker
 from sfq_ray.inputs import collect
-measure = worker.measure
+open_figure = worker.open_figure
 def deadly(png, words, *rest):
     if any("token queue" in (w["text"] or "").lower() for w in words):
         os._exit(1)
-    return measure(png, words, *rest)
-worker.measure = deadly
+    return open_figure(png, words, *rest)
+worker.open_figure = deadly
 inputs = [item.as_dict() for item in collect(sys.argv[2:])]
 worker.ExtractWorker(Path(sys.argv[1]), load(None, {"features.ocr": "none"}), "job")({"part": "part-00000", "inputs": inputs})
 """

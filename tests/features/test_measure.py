@@ -11,7 +11,7 @@ from PIL import Image, ImageFilter
 from sfq_ray.config import Features
 from sfq_ray.errors import ExtractError
 from sfq_ray.features import FEATURE_VERSION, OcrLine, load_ocr, measure
-from sfq_ray.features.ocr import MAX_SIDE_PX
+from sfq_ray.features.raster import MAX_SIDE_PX
 from sfq_ray.tables import FEATURE_FIELDS, WORD
 
 KEYS = {name for name, _, _ in FEATURE_FIELDS} | {"words"}

@@ -62,8 +62,9 @@ def look(measured: Mapping[str, Any]) -> View:
     view.texts = [word["text"].strip() for word in words]
     view.kind = _kind(measured)
     _clarity(view, measured)
-    _panel_labels(view, words, len(measured.get("panels") or []))
-    _spacing(view, words, measured)
+    placed = [word for word in words if word["bbox"] is not None]  # OCR may not say where its lines stand
+    _panel_labels(view, placed, len(measured.get("panels") or []))
+    _spacing(view, placed, measured)
     _axes(view, measured)
     return view
 
