@@ -113,7 +113,9 @@ def wild_interval(
 
     Papers' sums of residuals are multiplied by one random weight each; the t of every resample is studentised by its
     own cluster-robust standard error. NaN with fewer than two papers. In simulation (papers of 2 to 8 figures, half of
-    the variance between papers) its 95 % held the truth 95 % of the time with 15 papers, 94 % with 8, 91 % with 5.
+    the variance between papers) its 95 % held the truth 95 % of the time with 15 papers, 94 % with 8, 91 % with 5; of
+    skewed values less: absolute errors 94 and 89 % with 15 and 8 papers, the share within 1 point 92 and 91 % (the
+    percentile interval: 89 and 86 %).
     """
     there = ~np.isnan(values)
     member = _membership(papers[there]) if there.any() else np.zeros((0, 0))
@@ -137,11 +139,11 @@ def intervals(
 ) -> tuple[Mapping[str, Interval], ...]:
     """Of each run the interval of every metric of METRICS, and of the MAE of each dimension under its name.
 
-    All from the resamples `weights` (B, P); below FEW_PAPERS those of errors are wild, each from `seed` anew, so that
-    no run's interval depends on which others there are. None with fewer than two papers.
+    All from the resamples `weights` (B, P); below FEW_PAPERS those of means are wild, each from `seed` anew, so that
+    no run's interval depends on which others there are. None with fewer than two papers. A share stays within 0..1.
     """
     e = errors(gold, runs)
-    values = {"mae": np.abs(e), "bias": e, **dimension_errors(gold, runs)}
+    values = {"mae": np.abs(e), "within_1": within_1(e), "bias": e, **dimension_errors(gold, runs)}
     draws = dict(bootstrap(gold, runs, weights))
     draws |= {name: mean_draws(v, gold.papers, weights) for name, v in values.items() if name not in draws}
     bounds = {name: percentiles(of_metric, level) for name, of_metric in draws.items()}
@@ -153,6 +155,8 @@ def intervals(
             papers = len(np.unique(gold.papers[~np.isnan(own)]))
             if papers < FEW_PAPERS and name in values:
                 wild = wild_interval(own, gold.papers, np.random.default_rng(seed), len(weights), level)
+                if name == "within_1":
+                    wild = float(np.clip(wild[0], 0, 1)), float(np.clip(wild[1], 0, 1))
                 of_run[name] = _interval(wild, "wild-t", papers)
             else:
                 of_run[name] = _interval((low[column], high[column]), "percentile", papers)

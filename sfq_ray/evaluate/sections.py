@@ -81,7 +81,7 @@ def _about(evaluation: Evaluation) -> str:
     gated = (
         f" {evaluation.must_gate:,} of them have neither caption nor citing paragraph." if evaluation.must_gate else ""
     )
-    wild = f" With fewer than {FEW_PAPERS} papers those of errors are wild bootstrap-t." if papers < FEW_PAPERS else ""
+    wild = f" With fewer than {FEW_PAPERS} papers those of means are wild bootstrap-t." if papers < FEW_PAPERS else ""
     return (
         f"{len(gold.figure_ids):,} figures of {papers:,} papers, {len(evaluation.raters):,} raters.{gated} In brackets "
         f"{100 * evaluation.level:g} % intervals from {evaluation.draws:,} resamples of papers, the same for all."
