@@ -193,9 +193,10 @@ def estimate(figures: Place, settings: Settings, out: Place | None = None, choic
 
 
 def _inputs_of(figures: Place) -> str | None:
-    """The fingerprint of the PDFs that the figures come from; null for figures that were imported."""
+    """The fingerprint of the PDFs that the figures come from, or of the dataset that they were imported from."""
     manifest = Store(figures).manifest() or {}
-    fingerprint = manifest.get("extract", {}).get("inputs", {}).get("fingerprint")
+    imported = manifest.get("import", {}).get("figures")
+    fingerprint = manifest.get("extract", {}).get("inputs", {}).get("fingerprint", imported)
     return fingerprint if isinstance(fingerprint, str) else None
 
 

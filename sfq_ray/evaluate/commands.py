@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sfq_ray.config import ConfigError
 from sfq_ray.errors import FatalError
+from sfq_ray.places import place
 from sfq_ray.terminal import Out, OutArgument, clear_errors
 
 evaluation = typer.Typer()
@@ -83,7 +84,8 @@ def release_(
 def evaluate_(
     out: OutArgument,
     scores: Annotated[
-        list[Path] | None, typer.Option("--scores", help="Directory of `sfq judge --out`; may be given several times.")
+        list[Any] | None,
+        typer.Option(parser=place, metavar="PLACE", help="Where `sfq judge --out` led; may be given several times."),
     ] = None,
     split: Annotated[Path | None, typer.Option("--split", help="Only the figures of this file of splits/.")] = None,
     reference: Annotated[
@@ -125,7 +127,9 @@ def evaluate_(
 def fit_(
     source: OutArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="For scores/ and the model cards in fit/.")],
-    scores: Annotated[Path | None, typer.Option("--scores", help="Directory of `sfq judge --out`.")] = None,
+    scores: Annotated[
+        Any, typer.Option(parser=place, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
+    ] = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Judges whose scores are features, as D1,S2.")] = None,
     calibrate: Annotated[str | None, typer.Option("--calibrate", help="Calibrate this judge instead.")] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Parts of the papers.")] = 5,

@@ -20,6 +20,7 @@ from sfq_ray.evaluate.agreement import Floats, Judged, nanmean
 from sfq_ray.evaluate.gold import Rated, Row, adjudication, by_figure, humans, rated
 from sfq_ray.evaluate.ratings import Key, figure_key, read_ratings, read_records
 from sfq_ray.judge.matrix import repeat_of
+from sfq_ray.places import Place
 from sfq_ray.rubric import DIMENSIONS, SCORE_MAX, SCORE_MIN, gates
 from sfq_ray.store import Store
 
@@ -61,7 +62,7 @@ class Judgements:
     left_out: Mapping[str, int]  # what did not join, by name
 
 
-def read_judgements(out: Path, scores: Sequence[Path] = (), split: Path | None = None) -> Judgements:
+def read_judgements(out: Path, scores: Sequence[Place] = (), split: Path | None = None) -> Judgements:
     """ratings/ and figures/ of `out`, scores/ of `scores` (else of `out`), on the figures of the file `split`, if any.
 
     Raises FatalError where there are no ratings or scores, where a figure of the split has no gold, and where a run
@@ -212,7 +213,7 @@ def _must_gate(out: Path, figures: Sequence[Key], counts: Counter[str]) -> NDArr
     return must
 
 
-def _refuse_mixed(places: Iterable[Path]) -> None:
+def _refuse_mixed(places: Iterable[Place]) -> None:
     """Raises FatalError where the run manifests say that a run of one id was made in different ways."""
     seen: dict[str, Mapping[str, Any]] = {}
     for place in places:
@@ -224,7 +225,7 @@ def _refuse_mixed(places: Iterable[Path]) -> None:
                 )
 
 
-def _score_rows(place: Path) -> Iterator[dict[str, Any]]:
+def _score_rows(place: Place) -> Iterator[dict[str, Any]]:
     store = Store(place)
     if not store.parts("scores"):
         raise FatalError(f"{place}: no scores/ here; run `sfq judge {place}` first, or name a directory with --scores")

@@ -67,7 +67,7 @@ def record(evaluation: Evaluation, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def inputs_of(
-    out: Path, scores: Sequence[Path], split: Path | None, models: Path | None, prices: Path | None
+    out: Path, scores: Sequence[Place], split: Path | None, models: Path | None, prices: Path | None
 ) -> dict[str, Any]:
     """Fingerprints of what is read, without the places where it lies."""
     places = list(scores) or [out]
@@ -82,7 +82,7 @@ def inputs_of(
     }
 
 
-def fingerprint(place: Path, table: str) -> dict[str, Any]:
+def fingerprint(place: Place, table: str) -> dict[str, Any]:
     """Number of a table's parts and a hash over their names and bytes."""
     store, digest = Store(place), hashlib.sha256()
     parts = store.parts(table)

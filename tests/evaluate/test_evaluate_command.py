@@ -119,3 +119,21 @@ def test_from_a_dataset_to_a_leaderboard(dataset, tmp_path):
     assert (out / "evaluation" / "page" / "thumbs" / "000000.webp").is_file()
     with (out / "evaluation" / "contrasts.csv").open() as file:
         assert {row["first"] for row in csv.DictReader(file)} == {"rules-sidecar", "rules-agent"}
+    (source / "datasets" / "full" / "figures.jsonl").write_text(json.dumps(records[0] | {"caption": "Another."}) + "\n")
+    assert CliRunner().invoke(app, ["import", str(source), "--out", str(out)]).exit_code == 0
+    refused = CliRunner().invoke(app, ["judge", str(out), "--backend", "rules"])
+    assert refused.exit_code == 1, "scores of other figures are there"
+    assert "made with another configuration (figures: " in refused.output
+
+
+def test_scores_in_an_object_store_give_the_same_leaderboard(tmp_path, bucket):
+    made = Made(tmp_path / "out")
+    made.run("a-direct", 1.0)
+    for path in (tmp_path / "out" / "scores").glob("*.parquet"):
+        (bucket / "scores" / path.name).write_bytes(path.read_bytes())
+    for place, to in ((tmp_path / "out", "local"), (bucket, "far")):
+        result = evaluate(tmp_path / "out", "--scores", place, "--out", tmp_path / to, "--draws", "100")
+        assert result.exit_code == 0, result.output
+    names = ("leaderboard.csv", "leaderboard.md", "leaderboard.parquet", "evaluation.json")
+    local, far = ([(tmp_path / to / name).read_bytes() for name in names] for to in ("local", "far"))
+    assert local == far
