@@ -66,7 +66,7 @@ def estimates(figures: Store, out: Store, parts: Sequence[str], plan: Plan, sett
     for part in parts:
         known = {name: _answered(out, f"{name}.{part}") for name in plan.models}
         for _, figure in instances(figures.read("figures", part), settings):
-            for run in plan.runs:
+            for run in (run for run in plan.runs if run.judges(figure.figure_id)):
                 result[run.id].figures += 1
                 if figure.gates:
                     _Count(result[run.id], run, plan, backends, known, settings.reask).add(figure)
