@@ -94,7 +94,7 @@ def judge(
     prices: Annotated[Path | None, typer.Option("--prices", help="YAML file of prices, over ours.")] = None,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Judge so many times, for test-retest.")] = 1,
     repeat_share: Annotated[
-        float, typer.Option("--repeat-share", min=0, max=1, help="Of the figures, for the second time and later; always the same.")
+        float, typer.Option("--repeat-share", min=0, max=1, help="Of the figures, in repeats; always the same ones.")
     ] = 1.0,
     max_usd: Annotated[float | None, typer.Option("--max-usd", min=0, help="Stop before spending more.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Call nobody: rebuild scores/ from calls/.")] = False,
