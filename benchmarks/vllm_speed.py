@@ -100,7 +100,7 @@ def main() -> None:
     for number in range(args.rounds):
         with tempfile.TemporaryDirectory() as folder:
             Store(Path(folder)).prepare()
-            worker = JudgeWorker(str(args.out), folder, settings, runs, lambda _: backend, f"round-{number}")
+            worker = JudgeWorker(args.out, Path(folder), settings, runs, lambda _: backend, f"round-{number}")
             worker.loop = LOOP
             if number % 2:  # so that neither is always the first
                 theirs = LOOP.run(bare(backend, requests, args.in_flight))

@@ -52,19 +52,25 @@ def claimed(
 def _refuse_to_mix(
     store: Store, before: Mapping[str, Any], mine: Mapping[str, Any], free: tuple[str, ...], way_out: str
 ) -> None:
-    """Raises FatalError that names the keys that differ, but for those that may and those that begin as `free` do."""
-    old, new = _flat(before), _flat(mine)
-    changed = sorted(
-        key for key in old.keys() | new.keys()
-        if old.get(key) != new.get(key) and key.rpartition("settings.")[2] not in FREE_SETTINGS
-        and not key.startswith(free) and not key.endswith(".thinking_note")
-    )  # fmt: skip
+    """Raises FatalError that names the keys that differ, but for those that begin as `free` do."""
+    changed = [key for key in differing(before, mine) if not key.startswith(free)]
     if changed:
+        old, new = _flat(before), _flat(mine)
         listed = "; ".join(f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in changed)
         raise FatalError(
             f"{store.root} was made with another configuration ({listed}). "
             f"Use the old one, or another --out for a new run{way_out}."
         )
+
+
+def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Keys of what two jobs say of themselves that differ and make a difference to what comes out."""
+    old, new = _flat(before), _flat(now)
+    return sorted(
+        key for key in old.keys() | new.keys()
+        if old.get(key) != new.get(key) and key.rpartition("settings.")[2] not in FREE_SETTINGS
+        and not key.endswith(".thinking_note")
+    )  # fmt: skip
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

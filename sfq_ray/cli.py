@@ -93,6 +93,9 @@ def judge(
     models: Annotated[Path | None, typer.Option("--models", help="YAML file of model records, over ours.")] = None,
     prices: Annotated[Path | None, typer.Option("--prices", help="YAML file of prices, over ours.")] = None,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Judge so many times, for test-retest.")] = 1,
+    repeat_share: Annotated[
+        float, typer.Option("--repeat-share", min=0, max=1, help="Of the figures, in repeats; always the same ones.")
+    ] = 1.0,
     max_usd: Annotated[float | None, typer.Option("--max-usd", min=0, help="Stop before spending more.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Call nobody: rebuild scores/ from calls/.")] = False,
     again: Annotated[
@@ -105,7 +108,7 @@ def judge(
         from sfq_ray import pipelines
         from sfq_ray.judge.plan import Choice
 
-        choice = Choice(matrix, runs, models, prices, repeat, max_usd, offline, again)
+        choice = Choice(matrix, runs, models, prices, repeat, repeat_share, max_usd, offline, again)
         settings = _settings(config, backend=backend, protocols=protocols)
         if dry_run:
             _estimates(pipelines.estimate(figures, settings, out, choice))

@@ -153,9 +153,10 @@ def _judge(
     figures: Place, parts: Sequence[str], store: Store, plan: Plan, settings: Settings, workers: int | None
 ) -> None:
     """What is still to do of the plan's runs."""
-    expected = totals(figures).figures["kept"]
+    kept = _kept_figures(figures)
+    expected = {run.id: sum(map(run.judges, kept)) for run in plan.runs}
     tally = Tally(store, plan.runs, settings.judge.max_failure_rate)
-    progress = Progress("judge", "scores", expected * len(plan.runs))
+    progress = Progress("judge", "scores", sum(expected.values()))
     progress.add(tally.total(), {"done before": tally.total()})
     with raydata.session(workers) as pool:
         build = partial(JudgeWorker, figures, store.root, settings, plan.runs, _loader(plan, settings, store),
@@ -166,8 +167,10 @@ def _judge(
                 progress.add(summary["rows"], tally.add(summary["runs"]) | lost)
     progress.close()
     for run_id, count in tally.runs.items():
-        if count.total() != expected:
-            raise FatalError(f"{store.root}: {run_id}: {expected} scores expected but {count.total()} are there")
+        if count.total() != expected[run_id]:
+            raise FatalError(
+                f"{store.root}: {run_id}: {expected[run_id]} scores expected but {count.total()} are there"
+            )
 
 
 def _actors(engines: Sequence[Model], pool: int) -> Actors:
@@ -194,9 +197,10 @@ def estimate(figures: Place, settings: Settings, out: Place | None = None, choic
 
 
 def _inputs_of(figures: Place) -> str | None:
-    """The fingerprint of the PDFs that the figures come from; null for figures that were imported."""
+    """The fingerprint of the PDFs that the figures come from, or of the dataset that they were imported from."""
     manifest = Store(figures).manifest() or {}
-    fingerprint = manifest.get("extract", {}).get("inputs", {}).get("fingerprint")
+    imported = manifest.get("import", {}).get("figures")
+    fingerprint = manifest.get("extract", {}).get("inputs", {}).get("fingerprint", imported)
     return fingerprint if isinstance(fingerprint, str) else None
 
 
@@ -205,6 +209,13 @@ def _figure_parts(figures: Place) -> list[str]:
     if not parts:
         raise FatalError(f"{figures}: no figures/ here; run `sfq extract PDFS --out {figures}` first")
     return parts
+
+
+def _kept_figures(figures: Place) -> list[str]:
+    """Their ids."""
+    parts = Store(figures).narrow("figures", ["figure_id", "dropped", "error"])
+    rows = (row for _, part in parts for row in part.to_pylist())
+    return [row["figure_id"] for row in rows if row["dropped"] is None and row["error"] is None]
 
 
 def _loader(plan: Plan, settings: Settings, store: Store) -> Loader:

@@ -72,8 +72,9 @@ class Store:
         path = self.path(table, part)
         try:
             return read_parquet(path, columns)
-        except pa.ArrowException as error:
-            raise FatalError(f"{path}: damaged ({error}); restore it, or remove it to have it made again") from error
+        except (pa.ArrowException, OSError) as error:
+            why = str(error).partition("\n")[0]
+            raise FatalError(f"{path}: cannot be read as the {table} table ({why}); restore it") from error
 
     def rows(self, table: str, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
         """All rows of a table, part by part."""
@@ -144,7 +145,10 @@ class Store:
     def manifest(self) -> dict[str, Any] | None:
         path = self.root / "manifest.json"
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(found, dict):
+                raise ValueError("it is no object")
+            return found
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
@@ -152,22 +156,28 @@ class Store:
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
-        _write_whole(self.root / "manifest.json", lambda file: file.write(text.encode()))
+        write_text(self.root / "manifest.json", text)
 
 
 def read_parquet(path: Place, columns: list[str] | None = None) -> pa.Table:
-    """Raises FatalError where it cannot be reached, ArrowException where it is damaged."""
-    try:
-        if isinstance(path, Bucket):
-            return path.reached(lambda: pq.read_table(path.key, filesystem=path.files, columns=columns))
-        return pq.read_table(path, columns=columns)
-    except OSError as error:
-        raise FatalError(f"{path}: cannot be read ({error.strerror or error})") from error
+    """Raises OSError or ArrowException where it is damaged, FatalError where an object store cannot be used."""
+    if isinstance(path, Bucket):
+        return path.reached(lambda: pq.read_table(path.key, filesystem=path.files, columns=columns))
+    return pq.read_table(path, columns=columns)
 
 
 def write_parquet(rows: pa.Table, path: Place) -> None:
     """The file is there whole or not at all. Raises FatalError."""
     _write_whole(path, lambda file: pq.write_table(rows, file, compression="zstd", row_group_size=ROW_GROUP))
+
+
+def write_text(path: Place, text: str) -> None:
+    """The text in UTF-8 as it is, whole or not at all; its folder is made. Raises FatalError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise disk_error(path, error) from error
+    _write_whole(path, lambda file: file.write(text.encode()))
 
 
 def _write_whole(path: Place, write: Callable[[IO[bytes]], object]) -> None:

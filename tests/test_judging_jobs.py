@@ -219,3 +219,22 @@ def test_repeats_are_calls_of_their_own(extracted, tmp_path):
         "D2": FIGURES, "D2+1": FIGURES, "D2+2": FIGURES,
     }  # fmt: skip
     assert sum(server.accepted.values()) == 3 * FIGURES
+
+
+def test_repeats_of_a_share_judge_the_same_figures(extracted, tmp_path):
+    with ProtocolServer(models=served()) as server:
+        dry = judge(
+            extracted, tmp_path / "out", server, "--runs", "D2", "--repeat", "3", "--repeat-share", "0.4", "--dry-run"
+        )
+        judge(extracted, tmp_path / "out", server, "--runs", "D2", "--repeat", "3", "--repeat-share", "0.4")
+        made = sum(server.accepted.values())
+        other = judge(extracted, tmp_path / "out", server, "--runs", "D2", "--repeat", "2", check=False)
+    figures = dict(ask(tmp_path / "out", "select run_id, list_sort(list(figure_id)) from {scores} group by 1"))
+    assert figures["D2+1"] == figures["D2+2"]
+    assert len(figures["D2"]) == FIGURES > len(figures["D2+1"]) > 0
+    assert made == sum(map(len, figures.values()))
+    assert [int(line.split()[2]) for line in dry.stdout.splitlines() if line.startswith("D2")] == [
+        len(figures[name]) for name in ("D2", "D2+1", "D2+2")
+    ]
+    assert other.returncode == 1
+    assert "share" in other.stderr

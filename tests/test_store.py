@@ -1,5 +1,6 @@
 """The output directory: parts appear whole or not at all, and a full or closed disk says so."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sfq_ray.errors import FatalError
-from sfq_ray.store import Store
+from sfq_ray.store import Store, write_text
 from sfq_ray.tables import PAPERS, table_from_rows
 
 
@@ -60,12 +61,12 @@ def test_leftovers_of_a_killed_job_are_removed_but_not_what_a_job_at_work_is_wri
 
 def test_a_damaged_part_is_named(store):
     store.path("papers", "part-00000").write_bytes(b"PAR1 damaged")
-    with pytest.raises(FatalError, match=r"papers/part-00000\.parquet: damaged"):
+    with pytest.raises(FatalError, match=r"papers/part-00000\.parquet: cannot be read as the papers table"):
         store.read("papers", "part-00000")
 
 
 def test_a_part_that_cannot_be_read_is_named(store):
-    with pytest.raises(FatalError, match=r"papers/part-00000\.parquet: cannot be read"):
+    with pytest.raises(FatalError, match=r"papers/part-00000\.parquet: cannot be read as"):
         store.read("papers", "part-00000")
 
 
@@ -147,3 +148,14 @@ def test_the_workers_of_a_killed_job_are_waited_for(tmp_path, monkeypatch):
         assert time.monotonic() - begin > 0.25
         second = Store(tmp_path / "out").join()  # the job's own workers come after that
         second.close()
+
+
+def test_a_text_is_replaced_as_a_whole(tmp_path):
+    """A reader that has the old file open, or a command that is killed, never sees half of the new one."""
+    write_text(tmp_path / "a/b.csv", "old\r\n")
+    os.link(tmp_path / "a/b.csv", tmp_path / "reader")
+    write_text(tmp_path / "a/b.csv", "new\n")
+    assert (tmp_path / "reader").read_bytes() == b"old\r\n"
+    assert (tmp_path / "a/b.csv").read_bytes() == b"new\n"
+    with pytest.raises(FatalError, match="cannot be written"):
+        write_text(tmp_path / "reader" / "c", "text")

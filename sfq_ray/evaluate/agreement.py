@@ -23,6 +23,9 @@ Ints = NDArray[np.int64]
 TOLERANCE = 1e-6
 """Points: two float32 roundings near 10; a difference of 1 stays within 1."""
 
+TIE_DECIMALS = 10
+"""Means of the same scores in another order differ in their last bits alone: they are ties."""
+
 
 @dataclass(frozen=True, eq=False)
 class Gold:
@@ -122,9 +125,10 @@ def spearman(first: Floats, second: Floats) -> Measure:
     """Spearman's rho with average ranks over the pairs that are complete; None when one side is constant."""
     both = ~(np.isnan(first) | np.isnan(second))
     n = int(both.sum())
-    if n < 2 or np.ptp(first[both]) == 0 or np.ptp(second[both]) == 0:
+    a, b = (side[both].round(TIE_DECIMALS) for side in (first, second))
+    if n < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return Measure(None, n)
-    return Measure(float(np.corrcoef(rankdata(first[both]), rankdata(second[both]))[0, 1]), n)
+    return Measure(float(np.corrcoef(rankdata(a), rankdata(b))[0, 1]), n)
 
 
 def dimension_first(ratings: Floats) -> tuple[Floats, Floats]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfq_ray.evaluate.audit import audit
-from sfq_ray.evaluate.gold import adjudication, by_figure
+from sfq_ray.evaluate.escaping import escaped
+from sfq_ray.evaluate.gold import MAX_GAP, adjudication, by_figure
 from sfq_ray.evaluate.hub import front_matter
 from sfq_ray.rubric import DIMENSIONS, LONG_NAMES, NAMES, Dimension, gates
 from sfq_ray.tables import FIGURES
@@ -55,7 +56,7 @@ def card(about: About) -> str:
     ]
     body = "\n".join(f"\n## {title}\n\n" + "\n".join(lines) for title, lines in sections)
     top = front_matter(about.name, about.licence, len(about.figures), about.splits)
-    return f"---\n{top}---\n\n# {_plain(about.name)}\n{body}\n"
+    return f"---\n{top}---\n\n# {escaped(about.name)}\n{body}\n"
 
 
 def figures_lines(figures: Sequence[Row]) -> Iterator[str]:
@@ -67,7 +68,7 @@ def figures_lines(figures: Sequence[Row]) -> Iterator[str]:
     yield from (f"{len(figures):,} figures of {len(papers):,} papers.", "")
     yield from ("| venue | year | papers | figures |", "|---|---|---:|---:|")
     for (venue, year), own in sorted(shards.items()):
-        yield f"| {_plain(venue)} | {year} | {len(set(own)):,} | {len(own):,} |"
+        yield f"| {escaped(venue)} | {year} | {len(set(own)):,} | {len(own):,} |"
 
 
 def evidence_lines(figures: Sequence[Row]) -> Iterator[str]:
@@ -92,10 +93,10 @@ def ratings_lines(ratings: Sequence[Row]) -> Iterator[str]:
     per_figure = Counter(len({row["rater"] for row in own}) for own in groups.values())
     yield from (f"{len(ratings):,} ratings, {len(groups):,} figures with a human one.", "")
     yield from ("| rater | source | ratings |", "|---|---|---:|")
-    yield from (f"| {_plain(rater)} | {source} | {count:,} |" for (source, rater), count in sorted(raters.items()))
+    yield from (f"| {escaped(rater)} | {source} | {count:,} |" for (source, rater), count in sorted(raters.items()))
     yield ""
     yield from (f"- {count:,} figures have {n} different human raters" for n, count in sorted(per_figure.items()))
-    yield f"- {len(adjudication(ratings)):,} figures have raters whose overalls lie more than 2 points apart"
+    yield f"- {len(adjudication(ratings)):,} figures have raters whose overalls lie more than {MAX_GAP:g} points apart"
     yield "- `human_*` is the mean over the human raters; the overall one is the mean of the dimensions that are on"
     yield from ("", "What the audit of the ratings found (a failed check says where to look, it accuses nobody):", "")
     yield from ("| check | result | rows that speak against the gold | looked at |", "|---|---|---:|---:|")
@@ -140,8 +141,3 @@ LOADING = (
     'figures = pd.read_json("datasets/full/figures.jsonl", lines=True, dtype=False)',
     "```",
 )
-
-
-def _plain(text: str) -> str:
-    """A text of others in one cell of a table."""
-    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())

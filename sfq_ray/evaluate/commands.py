@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sfq_ray.config import ConfigError
+from sfq_ray.errors import FatalError
+from sfq_ray.places import place
 from sfq_ray.terminal import Out, OutArgument, clear_errors
 
 evaluation = typer.Typer()
@@ -35,9 +37,13 @@ def gold_audit(out: OutArgument) -> None:
     """Say what speaks against the human ratings in ratings/. Exits with 1 where a check fails."""
     with clear_errors():
         from sfq_ray.evaluate.audit import audit, audit_lines
+        from sfq_ray.evaluate.gold import humans
         from sfq_ray.evaluate.ratings import read_ratings
 
-        findings = audit(read_ratings(out))
+        ratings = read_ratings(out)
+        if not humans(ratings):
+            raise FatalError(f"{out}: ratings/ holds no human rating to audit; import some")
+        findings = audit(ratings)
         typer.echo("\n".join(audit_lines(findings)))
         if not all(finding.passed for finding in findings):
             raise typer.Exit(1)
@@ -78,7 +84,8 @@ def release_(
 def evaluate_(
     out: OutArgument,
     scores: Annotated[
-        list[Path] | None, typer.Option("--scores", help="Directory of `sfq judge --out`; may be given several times.")
+        list[Any] | None,
+        typer.Option(parser=place, metavar="PLACE", help="Where `sfq judge --out` led; may be given several times."),
     ] = None,
     split: Annotated[Path | None, typer.Option("--split", help="Only the figures of this file of splits/.")] = None,
     reference: Annotated[
@@ -109,7 +116,7 @@ def evaluate_(
         spent = {run.run_id: spending(run, calls) for run in judgements.runs}
         found = evaluate(judgements, spent, reference, draws)
         target = to or out / "evaluation"
-        inputs = inputs_of(out, places, split, prices)
+        inputs = inputs_of(out, places, split, models, prices)
         publish(found, inputs, target)
         evidence = read_evidence(out, places, shown_figures(found))
         page = write_page(found, record(found, inputs), evidence, target, out / "report")
@@ -120,7 +127,9 @@ def evaluate_(
 def fit_(
     source: OutArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="For scores/ and the model cards in fit/.")],
-    scores: Annotated[Path | None, typer.Option("--scores", help="Directory of `sfq judge --out`.")] = None,
+    scores: Annotated[
+        Any, typer.Option(parser=place, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
+    ] = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Judges whose scores are features, as D1,S2.")] = None,
     calibrate: Annotated[str | None, typer.Option("--calibrate", help="Calibrate this judge instead.")] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Parts of the papers.")] = 5,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sfq_ray.evaluate.bootstrap import Interval
+from sfq_ray.evaluate.escaping import NONE
 from sfq_ray.evaluate.evaluation import Standing
 from sfq_ray.evaluate.leaderboard import measures
+from sfq_ray.evaluate.permutation import Contrast
 from sfq_ray.rubric import Dimension
 
-NONE = "–"
 SHOWN = (Dimension.CC, Dimension.CTX, Dimension.MR)
 """Dimensions that the paper's table has; those of all five are in dimensions.csv."""
 
@@ -28,14 +30,22 @@ class Cell:
 def cells(standing: Standing) -> Mapping[str, Cell]:
     """The row's numbers by the keys of HEADINGS."""
     found = measures(standing)
-    result = {}
-    for name in HEADINGS:
-        measure, interval = found[name]
-        ends = None
-        if interval.low is not None and interval.high is not None and measure.value is not None:
-            ends = (shown(name, interval.low), shown(name, interval.high))
-        result[name] = Cell(shown(name, measure.value), ends, measure.n if name.endswith("_mae") else None)
-    return result
+    return {
+        name: _cell(name, found[name][0].value, found[name][1], found[name][0].n if name.endswith("_mae") else None)
+        for name in HEADINGS
+    }
+
+
+def difference(contrast: Contrast) -> Cell:
+    """The difference of a contrast, with its sign as a bias has it."""
+    return _cell("bias", contrast.difference, contrast.interval)
+
+
+def _cell(name: str, value: float | None, interval: Interval, n: int | None = None) -> Cell:
+    ends = None
+    if interval.low is not None and interval.high is not None and value is not None:
+        ends = (shown(name, interval.low), shown(name, interval.high))
+    return Cell(shown(name, value), ends, n)
 
 
 def shown(name: str, value: float | None) -> str:

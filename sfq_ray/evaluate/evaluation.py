@@ -11,9 +11,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfq_ray.errors import FatalError
-from sfq_ray.evaluate.agreement import Floats, Gold, Ints, Judged, Measure, Metrics, baselines, metrics
+from sfq_ray.evaluate.agreement import (
+    TIE_DECIMALS,
+    Floats,
+    Gold,
+    Ints,
+    Judged,
+    Measure,
+    Metrics,
+    baselines,
+    metrics,
+)
 from sfq_ray.evaluate.bootstrap import (
     Interval,
     errors,
@@ -149,7 +160,7 @@ def evaluate(
         fitted=tuple(of_kind["fitted"]),
         expected=tuple(of_kind["expected"]),
         baselines=tuple(of_kind["baseline"]),
-        contrasts=_contrasts(gold, runs, pairs, np.random.default_rng([seed, 2]), draws),
+        contrasts=contrasts(gold, [run.judged for run in runs], pairs, weights, [seed, 2], level) if pairs else (),
         ceiling=human_ceiling(rated.figure_ids, rated.papers, rated.ratings, rated.raters),
         reliability=reliability(rated.ratings, rated.papers, weights, level),
         retests=tuple(_retest(group) for group in groups if len(group) > 1),
@@ -221,7 +232,7 @@ def _standings(
         kind = "fitted" if run.judged.protocol in FITTED else "complete" if whole else "incomplete"
         entries.append((kind, run.judged, run.backend))
     entries += [("expected", run.expected, run.backend) for run in runs if run.expected is not None]
-    entries += [("baseline", judged, None) for judged in baselines(gold)]
+    entries += [("baseline", _gated(judged, judgements.must_gate), None) for judged in baselines(gold)]
     bounds = intervals(gold, [judged for _, judged, _ in entries], weights, seed, level)
     return [
         Standing(kind, judged, backend, metrics(gold, judged), of_run, calibration(gold, judged), limits(gold, judged))
@@ -229,16 +240,27 @@ def _standings(
     ]
 
 
+def _gated(judged: Judged, where: NDArray[np.bool_]) -> Judged:
+    """Without the figures that no judge scores, so that baselines stand on those of a complete run."""
+    return replace(
+        judged,
+        scores=np.where(where[:, None], np.nan, judged.scores),
+        overall=np.where(where, np.nan, judged.overall),
+        status=tuple(np.where(where, "gated", judged.status).tolist()),
+    )
+
+
 def _ranked(complete: Sequence[Standing], gold: Gold, weights: Floats, level: float) -> list[Standing]:
-    """By MAE, with ranks and their intervals."""
+    """By MAE, with ranks and their intervals, which one paper alone cannot give."""
     if not complete:
         return []
     losses = mean_draws(np.abs(errors(gold, [standing.judged for standing in complete])), gold.papers, weights)
-    low, high = rank_intervals(losses, level).tolist()
-    maes = [standing.metrics.mae.value or 0.0 for standing in complete]
+    bounds = rank_intervals(losses, level).T.tolist()
+    ranks = [(low, high) if len(np.unique(gold.papers)) > 1 else None for low, high in bounds]
+    maes = [round(standing.metrics.mae.value or 0.0, TIE_DECIMALS) for standing in complete]
     ranked = [
-        replace(standing, rank=1 + sum(other < mae for other in maes), ranks=(low[place], high[place]))
-        for place, (standing, mae) in enumerate(zip(complete, maes, strict=True))
+        replace(standing, rank=1 + sum(other < mae for other in maes), ranks=own)
+        for standing, mae, own in zip(complete, maes, ranks, strict=True)
     ]
     return sorted(ranked, key=lambda standing: (standing.rank, standing.judged.run_id))
 
@@ -260,12 +282,6 @@ def _with_shared_figures(
     lost = [pair for pair in pairs if pair not in found]
     left_out |= {f"contrasts without a figure that both scored: {first} - {second}": 1 for first, second in lost}
     return found
-
-
-def _contrasts(
-    gold: Gold, runs: Sequence[Run], pairs: Sequence[tuple[str, str]], rng: np.random.Generator, draws: int
-) -> tuple[Contrast, ...]:
-    return contrasts(gold, [run.judged for run in runs], pairs, rng, draws) if pairs else ()
 
 
 def _retest(group: Sequence[Run]) -> Retest:

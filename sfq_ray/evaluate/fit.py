@@ -3,8 +3,8 @@
     OUT/scores/fit-ridge.part-00000.parquet   one row per rated figure; as any run for `sfq evaluate --scores OUT`
     OUT/fit/fit-ridge.json  fit-ridge.md      the model card
 
-A figure's scores come from a model that saw no figure of its paper. Nothing else is ever written: there is no row for a
-figure without a rating, and no model of all papers.
+A figure's scores come from a model that saw no figure of its paper, nor of a paper that shares a figure with it.
+Nothing else is ever written: there is no row for a figure without a rating, and no model of all papers.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from sfq_ray.errors import FatalError
+from sfq_ray.evaluate.agreement import nanmean
 from sfq_ray.evaluate.fit_card import Card, write_card
 from sfq_ray.evaluate.fit_data import KEYS, Floats, Rated, Row, features, points, read_judges, read_rated
 from sfq_ray.rubric import DIMENSIONS, overall
@@ -69,7 +70,7 @@ def _learners() -> ModuleType:
 def _regress(rated: Rated, choice: Choice, judges: Mapping[str, Mapping[str, Row]], out: Path) -> list[Card]:
     learn = _learners()
     names, x = features(rated.figures, judges)
-    splits = learn.folds(rated.papers, choice.folds)
+    splits = learn.folds(rated.groups, choice.folds)
     before = np.stack(
         [learn.train_means(rated.gold[:, place], rated.on[:, place], splits) for place in range(len(DIMENSIONS))],
         axis=1,
@@ -97,7 +98,7 @@ def _regress(rated: Rated, choice: Choice, judges: Mapping[str, Mapping[str, Row
 
 def _calibrate(rated: Rated, choice: Choice, judge: Mapping[str, Row], out: Path) -> list[Card]:
     learn = _learners()
-    splits = learn.folds(rated.papers, choice.folds)
+    splits = learn.folds(rated.groups, choice.folds)
     own = [judge.get(row["figure_id"]) for row in rated.figures]
     given = np.where(rated.on, points(own), np.nan)
     cards = []
@@ -145,11 +146,11 @@ def _finished(
     store = Store(out)
     store.prepare()
     store.write("scores", f"{about['run_id']}.part-00000", table_from_rows(rows, SCORES))
-    splits = _learners().folds(rated.papers, choice.folds)
+    splits = _learners().folds(rated.groups, choice.folds)
     return Card(
         run_id=about["run_id"], protocol=about["protocol"], model=about["model"], says=learner.says,
         hyper_parameters=dict(learner.parameters), seed=choice.seed, features=list(names),
-        figures=len(rated.figures), papers=len(set(rated.papers)),
+        figures=len(rated.figures), papers=len(set(rated.papers)), groups=len(set(rated.groups)),
         folds=[{"papers": len({rated.papers[row] for row in test}), "figures": len(test)} for _, test in splits],
         statuses=dict(sorted(Counter(state["status"] for state in states).items())),
         rated_without_figure=rated.without_figure, errors=errors(rated, found, before), importances=importances,
@@ -169,19 +170,17 @@ def errors(rated: Rated, found: Floats, before: Floats) -> dict[str, dict[str, f
     measures = {
         d.value: (rated.gold[:, place], found[:, place], before[:, place]) for place, d in enumerate(DIMENSIONS)
     }
-    measures["overall"] = (rated.overall, _overalls(found), _overalls(np.where(np.isnan(found), np.nan, before)))
+    measures["overall"] = (
+        rated.overall,
+        nanmean(found, axis=1),
+        nanmean(np.where(np.isnan(found), np.nan, before), axis=1),
+    )
     table: dict[str, dict[str, float | int | None]] = {}
     for name, (truth, ours, others) in measures.items():
         there = ~np.isnan(truth + ours + others)
         mae, base = (float(np.abs(side - truth)[there].mean()) if there.any() else None for side in (ours, others))
         table[name] = {"n": int(there.sum()), "mae": mae, "before": base}
     return table
-
-
-def _overalls(scores: Floats) -> Floats:
-    """(n,) the mean of the dimensions that have a score, NaN without any."""
-    count = (~np.isnan(scores)).sum(axis=1)
-    return np.where(count > 0, np.nansum(scores, axis=1) / np.maximum(count, 1), np.nan)
 
 
 def fit_lines(cards: Iterable[Card]) -> Iterator[str]:

@@ -9,8 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sfq_ray.evaluate.escaping import escaped
 from sfq_ray.rubric import DIMENSIONS
-from sfq_ray.store import disk_error
+from sfq_ray.store import write_text
 
 LIBRARIES = ("scikit-learn", "scipy", "numpy", "sfq_ray")
 SHOWN = 15  # features of each dimension, the most important first
@@ -30,6 +31,7 @@ class Card:
     features: Sequence[str]
     figures: int
     papers: int
+    groups: int  # of papers that share a figure
     folds: Sequence[Mapping[str, int]]
     statuses: Mapping[str, int]
     rated_without_figure: int
@@ -47,25 +49,21 @@ def write_card(out: Path, card: Card) -> None:
     versions = {name: version(name) for name in LIBRARIES}
     found = {**asdict(card), "compared_with": card.compared_with, "versions": versions}
     found["importances"] = {of: {name: _known(x) for name, x in by.items()} for of, by in card.importances.items()}
-    path = out / "fit" / f"{card.run_id}.json"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-        text = "\n".join(card_lines(card, versions)) + "\n"
-        path.with_name(f"{card.run_id}.md").write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise disk_error(path, error) from error
+    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_text(out / "fit" / f"{card.run_id}.json", text)
+    write_text(out / "fit" / f"{card.run_id}.md", "\n".join(card_lines(card, versions)) + "\n")
 
 
 def card_lines(card: Card, versions: Mapping[str, str]) -> Iterator[str]:
     """The card in Markdown."""
     sizes = ", ".join(f"{fold['papers']:,} papers with {fold['figures']:,} figures" for fold in card.folds)
     yield from (
-        f"# {card.run_id}", "",
+        f"# {escaped(card.run_id)}", "",
         f"{card.says[0].upper()}{card.says[1:]}, one model for each dimension and fold. Every score comes from a model "
-        "that saw no figure of its paper. The run has seen human ratings of the same set, as no judge has: it must not "
-        "be ranked among judges.", "",
-        f"- fitted to {card.figures:,} rated figures of {card.papers:,} papers; folds: {sizes}",
+        "that saw no figure of its paper, nor of a paper that shares one with it. The run has seen human ratings of "
+        "the same set, as no judge has: it must not be ranked among judges.", "",
+        f"- fitted to {card.figures:,} rated figures of {card.papers:,} papers, {card.groups:,} groups of these that "
+        f"share no figure; folds: {sizes}",
         f"- rows: {', '.join(f'{count:,} {status}' for status, count in card.statuses.items())}",
         f"- rated figures that are not kept in figures/: {card.rated_without_figure:,}",
         f"- hyper-parameters, fixed beforehand: {_listed(card.hyper_parameters)}; seed {card.seed}",

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 
 MEASURED = tuple(name for name, kind in FEATURES.items() if not pa.types.is_string(kind))
 TEXTS = ("caption_chars", "context_count", "context_weight")
+SAME_CAPTION = 40  # shorter ones ("Training loss") meet by chance
 KEYS = ("figure_id", "paper_id", "fig_index", "venue", "year")
 
 
@@ -33,6 +34,7 @@ class Rated:
 
     figures: list[Row]  # of figures/
     papers: list[str]  # (n,)
+    groups: list[str]  # (n,) see `sharing`
     gold: Floats  # (n, 5), NaN without a rating
     overall: Floats  # (n,)
     on: NDArray[np.bool_]  # (n, 5) the figures' own gates
@@ -42,25 +44,46 @@ class Rated:
 def read_rated(source: Path, folds: int) -> Rated:
     """The figures that can be learned from. Raises FatalError where they are of fewer papers than `folds`."""
     scores = {row["figure_id"]: row for row in gold(read_ratings(source))}
-    columns = [*KEYS, "caption", "contexts", "dropped", "error", *MEASURED]
+    columns = [*KEYS, "caption", "contexts", "phash", "dropped", "error", *MEASURED]
     found: dict[str, Row] = {
         row["figure_id"]: row for row in Store(source).rows("figures", columns)
         if row["figure_id"] in scores and row["dropped"] is None and row["error"] is None
     }  # fmt: skip
     figures = sorted(found.values(), key=lambda row: (row["paper_id"], row["fig_index"]))
     papers = [row["paper_id"] for row in figures]
-    if len(set(papers)) < folds:
+    groups = sharing(figures)
+    if len(set(groups)) < folds:
+        joined = f" ({len(set(groups))} groups that share no figure)" if len(set(groups)) < len(set(papers)) else ""
         raise FatalError(
-            f"{source}: {len(set(papers))} papers have kept figures with a human rating, {folds} folds need as many; "
-            "import more ratings or give fewer --folds"
+            f"{source}: {len(set(papers))} papers{joined} have kept figures with a human rating, {folds} folds need as "
+            "many; import more ratings or give fewer --folds"
         )
     own = [scores[row["figure_id"]] for row in figures]
     contexts = [[context["text"] for context in row["contexts"] or []] for row in figures]
     on = [gates(row["caption"], texts) for row, texts in zip(figures, contexts, strict=True)]
     return Rated(
-        figures, papers, points(own), np.array([row["overall"] for row in own], dtype=np.float64),
+        figures, papers, groups, points(own), np.array([row["overall"] for row in own], dtype=np.float64),
         np.array([[dimension in each for dimension in DIMENSIONS] for each in on]), len(scores) - len(figures),
     )  # fmt: skip
+
+
+def sharing(figures: Sequence[Row]) -> list[str]:
+    """(n,) the group of each figure's paper, by the name of its first paper.
+
+    Versions of one paper are rated alike: papers are in one group where figures of theirs have the same perceptual hash
+    or the same caption of at least SAME_CAPTION characters, directly or over other papers.
+    """
+    group = {row["paper_id"]: row["paper_id"] for row in figures}
+    first: dict[tuple[str, str], str] = {}
+    for row in figures:
+        caption = " ".join((row["caption"] or "").casefold().split())
+        marks = [("caption", caption)] if len(caption) >= SAME_CAPTION else []
+        marks += [("phash", row["phash"])] if row["phash"] is not None else []
+        for mark in marks:
+            one, other = sorted((group[row["paper_id"]], group[first.setdefault(mark, row["paper_id"])]))
+            if one != other:
+                group = {paper: one if of == other else of for paper, of in group.items()}
+    return [group[row["paper_id"]] for row in figures]
 
 
 def read_judges(place: Path, wanted: Sequence[str]) -> dict[str, dict[str, Row]]:

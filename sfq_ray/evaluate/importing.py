@@ -6,6 +6,7 @@ own.jsonl or own.csv                                                           -
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.gold import gold
 from sfq_ray.evaluate.ratings import Key, figure_key, rating_row, read_records
 from sfq_ray.evaluate.released import figure_row, means, own_label
-from sfq_ray.store import Store, disk_error
+from sfq_ray.store import Store, write_text
 from sfq_ray.tables import FIGURES, RATINGS, table_from_rows
 
 ROWS_PER_PART = 64
@@ -37,10 +38,10 @@ def import_ratings(source: Path, out: Path) -> Report:
     path = out / REPORT
     try:
         reports = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        reports[source.name] = report
-        path.write_text(json.dumps(reports, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    except (OSError, ValueError) as error:
+        reports[source.resolve().name] = report
+    except (OSError, ValueError, TypeError) as error:
         raise FatalError(f"{path}: cannot be brought up to date ({error}); remove it and import again") from error
+    write_text(path, json.dumps(reports, indent=1, sort_keys=True) + "\n")
     return report
 
 
@@ -51,12 +52,14 @@ def import_dataset(source: Path, out: Path) -> Report:
     """figures.jsonl and what lies around it into figures/, ratings/ and splits/ of `out`."""
     path = _figures_file(source)
     store = Store(out)
-    if store.parts("figures") and not (out / REPORT).exists():
+    if "extract" in (store.manifest() or {}):
         raise FatalError(f"{out}: holds figures that were extracted; choose another --out for an imported dataset")
+    labels, issues = _labels(path), Counter[str]()
+    if not labels:
+        raise FatalError(f"{path}: no row names a figure; give figure_id, or paper_id and fig_index, in every row")
     store.prepare()
     for table in ("figures", "ratings"):
         store.remove(table, "part-*")
-    labels, issues = _labels(path), Counter[str]()
     stated: dict[Key, Mapping[str, float | None]] = {}
     figures: list[dict[str, Any]] = []
     ratings: list[dict[str, Any]] = []
@@ -71,6 +74,8 @@ def import_dataset(source: Path, out: Path) -> Report:
             _write(store, len(texts), figures)
             figures = []
     _write(store, len(texts), figures)
+    sums = {"figures": hashlib.sha256(path.read_bytes()).hexdigest()}  # judging refuses to mix scores of others
+    store.write_manifest((store.manifest() or {"format": 1}) | {"import": sums})
     store.write("ratings", "part-00000", table_from_rows(ratings, RATINGS))
     found = _reconciled(texts, ratings, issues)
     return found | compared_means(stated, ratings, path.parent / "human_means.csv") | _splits(path, out, set(stated))
@@ -142,7 +147,7 @@ def import_annotations(path: Path, out: Path) -> Report:
     if not rows:
         raise FatalError(f"{path}: no row names a figure; give figure_id, or paper_id and fig_index, in every row")
     store.prepare()
-    store.write("ratings", f"file-{path.stem}", table_from_rows(rows, RATINGS))
+    store.write("ratings", f"file-{path.name}", table_from_rows(rows, RATINGS))
     return {"counts": dict(sorted(issues.items())), **_raters(rows)}
 
 
@@ -220,12 +225,7 @@ def split_row(key: Key, record: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_jsonl(path: Path, rows: list[dict[str, Any]]) -> None:
     """One JSON object a line, also for readers that break lines at every separator of Unicode. Raises FatalError."""
-    lines = (json.dumps(row, ensure_ascii=False).translate(SEPARATORS) + "\n" for row in rows)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(lines), encoding="utf-8")
-    except OSError as error:
-        raise disk_error(path, error) from error
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False).translate(SEPARATORS) + "\n" for row in rows))
 
 
 def report_lines(report: Mapping[str, Any]) -> Iterator[str]:

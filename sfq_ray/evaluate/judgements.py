@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfq_ray.claims import differing
 from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.agreement import Floats, Judged, nanmean
 from sfq_ray.evaluate.gold import Rated, Row, adjudication, by_figure, humans, rated
 from sfq_ray.evaluate.ratings import Key, figure_key, read_ratings, read_records
 from sfq_ray.judge.matrix import repeat_of
-from sfq_ray.rubric import DIMENSIONS, gates
+from sfq_ray.places import Place
+from sfq_ray.rubric import DIMENSIONS, SCORE_MAX, SCORE_MIN, gates
 from sfq_ray.store import Store
 
 EXPECTED = tuple(f"{dimension}_expected" for dimension in DIMENSIONS)
@@ -61,7 +62,7 @@ class Judgements:
     left_out: Mapping[str, int]  # what did not join, by name
 
 
-def read_judgements(out: Path, scores: Sequence[Path] = (), split: Path | None = None) -> Judgements:
+def read_judgements(out: Path, scores: Sequence[Place] = (), split: Path | None = None) -> Judgements:
     """ratings/ and figures/ of `out`, scores/ of `scores` (else of `out`), on the figures of the file `split`, if any.
 
     Raises FatalError where there are no ratings or scores, where a figure of the split has no gold, and where a run
@@ -73,6 +74,7 @@ def read_judgements(out: Path, scores: Sequence[Path] = (), split: Path | None =
     chosen = everything if split is None else everything.only(_places(split, everything, counts))
     inside, known = set(chosen.figure_ids), set(everything.figures)
     must_gate = _must_gate(out, chosen.figures, counts)
+    _refuse_mixed(scores or (out,))
     rows = (row for place in scores or (out,) for row in _score_rows(place))
     runs = align(rows, chosen.figures, must_gate, known, counts)
     gaps = tuple(row for row in adjudication(ratings) if row["figure_id"] in inside)
@@ -161,6 +163,9 @@ def _gold(ratings: Sequence[Row], counts: Counter[str]) -> Rated:
     counts["ratings without any score"] += len(of_humans) - with_score
     counts["ratings that the same rater gave again (the latest counts)"] += with_score - len(used)
     counts["ratings without a rater's name"] += sum(row["rater"] is None for row in used)
+    counts["ratings with a score outside 1..10 (used as they are; see sfq gold audit)"] += sum(
+        any(row[d] is not None and not SCORE_MIN <= row[d] <= SCORE_MAX for d in DIMENSIONS) for row in used
+    )
     found = rated(used)
     scored = np.flatnonzero(~np.isnan(found.ratings).all(axis=(1, 2)))
     counts["rated figures without a score of any dimension"] += len(found.figures) - len(scored)
@@ -208,11 +213,20 @@ def _must_gate(out: Path, figures: Sequence[Key], counts: Counter[str]) -> NDArr
     return must
 
 
-def _score_rows(place: Path) -> Iterator[dict[str, Any]]:
+def _refuse_mixed(places: Iterable[Place]) -> None:
+    """Raises FatalError where the run manifests say that a run of one id was made in different ways."""
+    seen: dict[str, Mapping[str, Any]] = {}
+    for place in places:
+        for run_id, made in (Store(place).manifest() or {}).get("judge", {}).get("runs", {}).items():
+            if changed := differing(seen.setdefault(run_id, made), made):
+                raise FatalError(
+                    f"run {run_id} was made in another way in {place} than in the directory before it "
+                    f"({', '.join(changed)}); give it a run id of its own or leave one of them out"
+                )
+
+
+def _score_rows(place: Place) -> Iterator[dict[str, Any]]:
     store = Store(place)
     if not store.parts("scores"):
         raise FatalError(f"{place}: no scores/ here; run `sfq judge {place}` first, or name a directory with --scores")
-    try:
-        yield from store.rows("scores", COLUMNS)
-    except (pa.ArrowException, OSError) as error:
-        raise FatalError(f"{place / 'scores'}: cannot be read as the scores table: {error}") from error
+    yield from store.rows("scores", COLUMNS)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from sfq_ray.evaluate.display import HEADINGS, NONE, Cell, cells
+from sfq_ray.evaluate.display import HEADINGS, Cell, cells
+from sfq_ray.evaluate.escaping import NONE, one_line
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
 
 SPECIAL = {
@@ -16,6 +17,8 @@ SPECIAL = {
 """[ and * would be arguments of the line break before them."""
 
 SPECIAL_MARK = re.compile("|".join(map(re.escape, SPECIAL)))
+LIGATURE = re.compile(r"(?<=[-'`,!?])(?=[-'`,])")
+"""Between marks that LaTeX would join: two hyphens are a dash, two apostrophes a quotation mark."""
 COLUMNS = ("Run", "Protocol", "Model", "$n$")
 MATHS = {"rho": r"$\rho$", "W-1 %": r"W-1 (\%)", "bias": "Bias"}
 
@@ -76,4 +79,4 @@ def _small(cell: Cell) -> str:
 
 def escaped(text: str) -> str:
     """Text that LaTeX prints as it stands."""
-    return SPECIAL_MARK.sub(lambda match: SPECIAL[match[0]], " ".join(text.split()))
+    return LIGATURE.sub("{}", SPECIAL_MARK.sub(lambda match: SPECIAL[match[0]], one_line(text)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfq_ray.evaluate.display import NONE
+from sfq_ray.evaluate.escaping import escaped
 from sfq_ray.evaluate.evaluation import Evaluation
 from sfq_ray.evaluate.sections import Row, Said, Section, sections
 
@@ -28,11 +28,3 @@ def _lines(section: Section) -> Iterator[str]:
 
 def _cells(row: Row) -> list[str]:
     return [escaped(cell) if isinstance(cell, Said) else cell for cell in row]
-
-
-def escaped(text: str) -> str:
-    """Text that stays inside its cell and is no markup."""
-    plain = " ".join(text.split()) or NONE
-    for mark in "\\`*[]<>|":
-        plain = plain.replace(mark, f"\\{mark}")
-    return plain

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfq_ray.evaluate.agreement import Floats, Gold, Ints, Judged
-from sfq_ray.evaluate.bootstrap import errors
+from sfq_ray.evaluate.bootstrap import Interval, errors, mean_interval
 
 EXACT_PAPERS = 14
 """All sign flips are tried up to 2^14."""
@@ -35,16 +35,21 @@ class Contrast:
     p: float  # two-sided, of this contrast alone
     p_family: float  # corrected for the whole family
     exact: bool  # all sign flips instead of random ones
+    interval: Interval  # of the difference, from resamples of papers; None as ends with fewer than two
 
 
 def contrasts(
     gold: Gold,
     runs: Sequence[Judged],
     pairs: Sequence[tuple[str, str]],
-    rng: np.random.Generator,
-    draws: int = 10_000,
+    weights: Floats,
+    seed: Sequence[int],
+    level: float = 0.95,
 ) -> tuple[Contrast, ...]:
-    """Tests of the family `pairs` of run ids, (first, second), in the order given."""
+    """Tests of the family `pairs` of run ids, (first, second), in the order given.
+
+    Intervals are those of the resamples `weights` (B, P); as many signs are drawn. `seed` is for both.
+    """
     column = {run.run_id: number for number, run in enumerate(runs)}
     distance = np.abs(errors(gold, runs))
     d = np.stack([distance[:, column[first]] - distance[:, column[second]] for first, second in pairs], axis=1)
@@ -54,7 +59,7 @@ def contrasts(
             raise ValueError(f"{pair[0]} and {pair[1]} share no figure that both scored")
     sums = sums_by_paper(d, gold.papers)
     exact = len(sums) <= EXACT_PAPERS
-    p, p_family = sign_flip(sums, signs(len(sums), rng, draws), exact)
+    p, p_family = sign_flip(sums, signs(len(sums), np.random.default_rng([*seed, 0]), len(weights)), exact)
     return tuple(
         Contrast(
             first=first,
@@ -65,6 +70,7 @@ def contrasts(
             p=float(p[c]),
             p_family=float(p_family[c]),
             exact=exact,
+            interval=mean_interval(d[:, c], gold.papers, weights, [*seed, 1], level),
         )
         for c, (first, second) in enumerate(pairs)
     )

@@ -23,9 +23,10 @@ from sfq_ray.evaluate.leaderboard import LEADERBOARD, leaderboard_rows
 from sfq_ray.evaluate.markdown import markdown
 from sfq_ray.evaluate.sheets import Sheet, sheets
 from sfq_ray.places import Place
-from sfq_ray.store import Store, disk_error, write_parquet
+from sfq_ray.store import Store, write_parquet, write_text
 from sfq_ray.tables import table_from_rows
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 LIBRARIES = ("sfq_ray", "numpy", "scipy", "krippendorff", "pyarrow")
 
 
@@ -37,12 +38,8 @@ def publish(evaluation: Evaluation, inputs: Mapping[str, Any], out: Path) -> Non
     texts["evaluation.json"] = (
         json.dumps(record(evaluation, inputs), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (out / name).write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise disk_error(out, error) from error
+    for name, text in texts.items():
+        write_text(out / name, text)
     write_parquet(table_from_rows(leaderboard_rows(evaluation), LEADERBOARD), out / "leaderboard.parquet")
 
 
@@ -69,7 +66,9 @@ def record(evaluation: Evaluation, inputs: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def inputs_of(out: Path, scores: Sequence[Path], split: Path | None, prices: Path | None) -> dict[str, Any]:
+def inputs_of(
+    out: Path, scores: Sequence[Place], split: Path | None, models: Path | None, prices: Path | None
+) -> dict[str, Any]:
     """Fingerprints of what is read, without the places where it lies."""
     places = list(scores) or [out]
     return {
@@ -78,11 +77,12 @@ def inputs_of(out: Path, scores: Sequence[Path], split: Path | None, prices: Pat
         "scores": [fingerprint(place, "scores") for place in places],
         "calls": [fingerprint(place, "calls") for place in places],
         "split": None if split is None else _sha256(split),
+        "models": None if models is None else _sha256(models),
         "prices": None if prices is None else _sha256(prices),
     }
 
 
-def fingerprint(place: Path, table: str) -> dict[str, Any]:
+def fingerprint(place: Place, table: str) -> dict[str, Any]:
     """Number of a table's parts and a hash over their names and bytes."""
     store, digest = Store(place), hashlib.sha256()
     parts = store.parts(table)
@@ -92,10 +92,17 @@ def fingerprint(place: Path, table: str) -> dict[str, Any]:
 
 
 def csv_text(sheet: Sheet) -> str:
-    """The sheet as CSV: floats as Python writes them, which is exact; None is an empty cell."""
+    """The sheet as CSV: floats as Python writes them, which is exact; None is an empty cell.
+
+    A name that a spreadsheet would run as a formula has an apostrophe before it; leaderboard.parquet has it as it is.
+    """
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(sheet)
+    csv.writer(buffer, lineterminator="\n").writerows([_no_formula(value) for value in row] for row in sheet)
     return buffer.getvalue()
+
+
+def _no_formula(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def _sha256(path: Place) -> str:

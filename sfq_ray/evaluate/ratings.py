@@ -19,9 +19,11 @@ from typing import Any
 from sfq_ray.errors import FatalError
 from sfq_ray.rubric import LONG_NAMES
 from sfq_ray.store import Store
+from sfq_ray.tables import RATINGS
 
 FIGURE_ID = re.compile(r"(?P<paper>.+)__fig(?P<index>\d+)")
 COUNTER = re.compile(r"^\d{4}_(?=.)")  # "0001_2020.acl-main.1"
+SURROGATE = "\\ud"  # as JSON escapes one half of a surrogate pair; other letters have it too
 KNOWN_KEYS = (
     {"figure_id", "paper_id", "paper_id_norm", "fig_index", "venue", "year", "rater", "source", "source_type"}
     | {"source_name", "overall", "overall_score", "summary", "suggestion", "annotated_at"}
@@ -80,7 +82,7 @@ def rating_row(record: Mapping[str, Any], key: Key, line: int, issues: Counter[s
 
 def read_ratings(out: Path) -> list[dict[str, Any]]:
     """All rows of ratings/. Raises FatalError where there are none."""
-    rows = list(Store(out).rows("ratings"))
+    rows = list(Store(out).rows("ratings", RATINGS.names))
     if not rows:
         raise FatalError(f"{out}: no ratings/ here; run `sfq import DATASET --out {out}` first")
     return rows
@@ -93,7 +95,7 @@ def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
             if path.suffix.lower() == ".csv":
                 reader = csv.DictReader(file)
                 for record in reader:
-                    yield reader.line_num, {name: value for name, value in record.items() if name is not None}
+                    yield reader.line_num, None if None in record else record  # more cells than the header has
             else:
                 for line, content in enumerate(file, 1):
                     if content.strip():
@@ -123,6 +125,8 @@ def text(value: Any) -> str | None:
 def _object(line: str) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
+        if SURROGATE in line.lower():
+            json.dumps(record, ensure_ascii=False).encode()  # half a character, which no table can hold
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
@@ -150,7 +154,7 @@ def _time(value: Any, issues: Counter[str]) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(str(value).strip())
-    except ValueError:
+        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
         issues["unreadable timestamps"] += 1
         return None
-    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)

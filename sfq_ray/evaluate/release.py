@@ -31,7 +31,7 @@ from sfq_ray.evaluate.released import FEATURES, MEANS
 from sfq_ray.features.descriptors import decode
 from sfq_ray.rubric import LONG_NAMES
 from sfq_ray.store import Store, disk_error
-from sfq_ray.tables import FIGURES
+from sfq_ray.tables import FIGURES, RATINGS
 
 Row = Mapping[str, Any]
 
@@ -105,7 +105,7 @@ def release_lines(done: Release) -> Iterator[str]:
 def _figures(store: Store, images: Path, left_out: Counter[str]) -> list[Row]:
     """The released rows of figures/ without their pixels, by paper and index; each image is written to its file."""
     found: dict[str, Row] = {}
-    for row in store.rows("figures"):
+    for row in store.rows("figures", FIGURES.names):
         png, reason = row.pop("image"), _reason(row)
         if reason is None and row["figure_id"] in found:
             reason = "figures whose id is there already"
@@ -136,7 +136,7 @@ def _reason(row: Row) -> str | None:
 
 def _ratings(store: Store, released: set[str], left_out: Counter[str]) -> list[Row]:
     """The ratings of released figures, in their order."""
-    rows = list(store.rows("ratings"))
+    rows = list(store.rows("ratings", RATINGS.names))
     kept: list[Row] = [row for row in rows if row["figure_id"] in released]
     if len(kept) < len(rows):
         left_out["ratings of figures that are not released"] = len(rows) - len(kept)

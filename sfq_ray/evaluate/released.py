@@ -96,7 +96,7 @@ def bound_before(record: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     try:
         given = [{**detail, "text": text(paragraph)} for paragraph, detail in zip(texts, details, strict=True)]
         return [found for found in pa.array(given, CONTEXT).to_pylist() if found["text"] is not None]
-    except (TypeError, ValueError):  # pa.ArrowInvalid is a ValueError
+    except (TypeError, ValueError, OverflowError):  # pa.ArrowInvalid is a ValueError
         return None
 
 
@@ -139,13 +139,13 @@ def _typed(value: Any, kind: pa.DataType) -> Any:
 
 def picture(root: Path, name: str) -> dict[str, Any]:
     """The columns of an image below `root`, or an error: missing_image or unreadable_image."""
-    path = (root / name).resolve()
-    if not path.is_relative_to(root.resolve()) or not path.is_file():
-        return {"error": "missing_image", "message": f"{name}: no such file in the dataset"}
     try:
+        path = (root / name).resolve()
+        if not path.is_relative_to(root.resolve()) or not path.is_file():
+            return {"error": "missing_image", "message": f"{name}: no such file in the dataset"}
         png = path.read_bytes()
         pixels = cv2.cvtColor(decode(png), cv2.COLOR_BGR2RGB)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links that lead to themselves
         return {"error": "unreadable_image", "message": f"{name}: {error}"}
     height, width = pixels.shape[:2]
     return {"image": png, "width": width, "height": height, "phash": perceptual_hash(pixels)}

@@ -106,11 +106,12 @@ def leave_one_out(
 ) -> tuple[tuple[Gold, Judged], ...]:
     """Of each rater the gold of the others, on the figures that both have, and the rater as if it were a judge."""
     result = []
+    there = np.asarray((~np.isnan(ratings)).any(axis=2))
     for place, rater in enumerate(raters):
-        own, others = ratings[:, place], np.delete(ratings, place, axis=1)
-        rows = np.flatnonzero(~np.isnan(own).all(axis=1) & ~np.isnan(others).all(axis=(1, 2)))
-        gold = gold_from_ratings([figure_ids[row] for row in rows.tolist()], papers[rows], others[rows])
-        scores = own[rows]
+        rows = np.flatnonzero(there[:, place] & (there.sum(axis=1) > 1))
+        others = np.delete(ratings[rows], place, axis=1)
+        gold = gold_from_ratings([figure_ids[row] for row in rows.tolist()], papers[rows], others)
+        scores = ratings[rows, place]
         judged = Judged(rater, "human", "human", scores, nanmean(scores, axis=1), ("scored",) * len(rows))
         result.append((gold, judged))
     return tuple(result)
@@ -144,8 +145,13 @@ def _several(scores: Floats) -> Floats:
 
 
 def _pairs(scores: Floats) -> Floats:
-    """Differences of all pairs of scores of one figure; NaN where one of the two is not there."""
-    pairs = [scores[:, a] - scores[:, b] for a, b in combinations(range(scores.shape[1]), 2)]
+    """Differences of all pairs of scores of one figure; NaN where one of the two is not there.
+
+    The scores of a figure are moved together first, since of many raters few rate the same figure.
+    """
+    most = int((~np.isnan(scores)).sum(axis=1).max(initial=0))
+    together = np.sort(scores, axis=1)[:, :most]  # NaN come last
+    pairs = [together[:, b] - together[:, a] for a, b in combinations(range(most), 2)]
     return np.concatenate(pairs) if pairs else np.empty(0)
 
 
@@ -160,7 +166,7 @@ def _dispersion(scores: Floats) -> Dispersion:
 
 def _alpha(scores: Floats, level: Level) -> Measure:
     several = _several(scores)
-    if not len(several) or np.nanmax(several) == np.nanmin(several):
+    if not len(several) or np.nanmax(several) - np.nanmin(several) <= TOLERANCE:
         return Measure(None, len(several))
     value = krippendorff.alpha(reliability_data=several.T, level_of_measurement=level)
     return Measure(float(value), len(several))
@@ -181,8 +187,9 @@ def _alpha_draws(scores: Floats, row: Ints, weights: Floats) -> Floats:
 
 
 def _light_kappa(scores: Floats) -> Measure:
-    pairs = combinations(range(scores.shape[1]), 2)
-    values = [quadratic_kappa(scores[:, a], scores[:, b]).value for a, b in pairs]
+    there = (~np.isnan(scores)).astype(np.float64)
+    met = np.argwhere(np.triu(there.T @ there, 1) > 0).tolist()  # pairs of raters with a figure in common
+    values = [quadratic_kappa(scores[:, a], scores[:, b]).value for a, b in met]
     found = [value for value in values if value is not None]
     return Measure(float(np.mean(found)) if found else None, len(_several(scores)))
 

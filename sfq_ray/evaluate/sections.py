@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sfq_ray.evaluate.agreement import Metrics
 from sfq_ray.evaluate.bootstrap import FEW_PAPERS
-from sfq_ray.evaluate.display import HEADINGS, SHOWN, Cell, cells, number, shown
+from sfq_ray.evaluate.display import HEADINGS, SHOWN, Cell, cells, difference, number, shown
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
 from sfq_ray.evaluate.gold import MAX_GAP
 from sfq_ray.evaluate.published import PUBLISHED, SOURCE
@@ -81,7 +81,7 @@ def _about(evaluation: Evaluation) -> str:
     gated = (
         f" {evaluation.must_gate:,} of them have neither caption nor citing paragraph." if evaluation.must_gate else ""
     )
-    wild = f" With fewer than {FEW_PAPERS} papers those of errors are wild bootstrap-t." if papers < FEW_PAPERS else ""
+    wild = f" With fewer than {FEW_PAPERS} papers those of means are wild bootstrap-t." if papers < FEW_PAPERS else ""
     return (
         f"{len(gold.figure_ids):,} figures of {papers:,} papers, {len(evaluation.raters):,} raters.{gated} In brackets "
         f"{100 * evaluation.level:g} % intervals from {evaluation.draws:,} resamples of papers, the same for all."
@@ -94,8 +94,8 @@ def _complete(evaluation: Evaluation) -> Table:
         return (), [["No run scored every figure of the gold."]]
     rows = []
     for s in evaluation.complete:
-        low, high = s.ranks or (None, None)
-        rows.append([f"{s.rank} [{low}, {high}]", *_who(s), number(s.metrics.mae.n), *_numbers(s)])
+        rank = str(s.rank) if s.ranks is None else f"{s.rank} [{s.ranks[0]}, {s.ranks[1]}]"
+        rows.append([rank, *_who(s), number(s.metrics.mae.n), *_numbers(s)])
     return (["rank", "run", "protocol", "model", "n", *HEADINGS.values()], rows)
 
 
@@ -129,7 +129,7 @@ def _ceiling(ceiling: Sequence[Metrics]) -> Table:
 
 def _contrasts(evaluation: Evaluation) -> Table:
     rows = [
-        [Said(f"{c.first} - {c.second}"), f"{c.difference:+.3f}", number(c.figures), number(c.papers),
+        [Said(f"{c.first} - {c.second}"), _text(difference(c)), number(c.figures), number(c.papers),
          f"{c.p:.4f}", f"{c.p_family:.4f}"]
         for c in evaluation.contrasts
     ]  # fmt: skip

@@ -29,7 +29,7 @@ def sheets(evaluation: Evaluation) -> dict[str, Sheet]:
         "leaderboard": _of(rows),
         "baselines": _of(row for row in rows if row["kind"] == "baseline"),
         "dimensions": dimensions(standings(evaluation)),
-        "contrasts": [_names(Contrast), *map(astuple, evaluation.contrasts)],
+        "contrasts": contrasts(evaluation.contrasts),
         "ceiling": ceiling(evaluation.ceiling),
         "raters": raters(evaluation),
         "retest": retest(evaluation),
@@ -52,6 +52,13 @@ def dimensions(judges: Iterable[Standing]) -> Sheet:
             own = (standing.kind, standing.judged.run_id, d.value, found.mae.value, found.mae.n)
             sheet.append((*own, *ends, *astuple(found.gates)))
     return sheet
+
+
+def contrasts(found: Iterable[Contrast]) -> Sheet:
+    """Differences with their tests and intervals."""
+    own = [name for name in _names(Contrast) if name != "interval"]
+    rows = ((*(getattr(c, name) for name in own), c.interval.low, c.interval.high, c.interval.method) for c in found)
+    return [(*own, *INTERVAL), *rows]
 
 
 def ceiling(metrics: Sequence[Metrics]) -> Sheet:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sfq_ray.evaluate.judgements import Run
 from sfq_ray.judge.backends import Usage
 from sfq_ray.judge.capabilities import EMBEDDED, Model
 from sfq_ray.judge.prices import Price, cost
+from sfq_ray.places import Place
 from sfq_ray.store import Store
 
 COLUMNS = ["request_id", "backend", "model", "usage"]
@@ -43,7 +43,7 @@ class Spending:
     currency: str | None
 
 
-def read_calls(places: Sequence[Path], models: Mapping[str, Model], prices: Mapping[str, Price]) -> dict[str, Call]:
+def read_calls(places: Sequence[Place], models: Mapping[str, Model], prices: Mapping[str, Price]) -> dict[str, Call]:
     """calls/ of the directories, by request id."""
     names: dict[tuple[str, str], str] = {(model.backend, model.model): name for name, model in models.items()}
     found: dict[str, Call] = {}

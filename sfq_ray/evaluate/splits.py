@@ -82,7 +82,10 @@ def parse_quotas(text: str | None) -> dict[str, int] | None:
     pairs = [item.rpartition("=") for item in text.split(",")]
     if not all(venue.strip() and count.strip().isdecimal() for venue, _, count in pairs):
         raise FatalError(f"--quotas {text}: give venues and numbers of figures, as ACL=300,ICML=900")
-    return {venue.strip(): int(count) for venue, _, count in pairs}
+    quotas = {venue.strip(): int(count) for venue, _, count in pairs}
+    if len(quotas) < len(pairs):
+        raise FatalError(f"--quotas {text}: a venue stands twice; give each one number of figures")
+    return quotas
 
 
 def rated_papers(figures: Iterable[Mapping[str, Any]], ratings: Iterable[Mapping[str, Any]]) -> list[Paper]:

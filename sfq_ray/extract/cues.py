@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 WEIGHTS = {"comparative": 1.0, "descriptive": 0.7, "pointer": 0.3}
@@ -40,13 +41,14 @@ def cue(text: str, spans: Sequence[tuple[int, int]]) -> str:
     A sentence that only points is read with the sentence after it, unless that one has a reference itself. A paragraph
     without spans (a link is all there is) is read as a whole.
     """
-    sentences = list(_sentences(text))
-    citing = [any(start < stop and end > begin for start, end in spans) for begin, stop in sentences]
+    sentences, without = list(_sentences(text)), _without(text, spans)
+    starts, ends = sorted(start for start, _ in spans), sorted(end for _, end in spans)
+    citing = [bisect_left(starts, stop) > bisect_right(ends, begin) for begin, stop in sentences]
     strongest = "pointer"
     for index, (begin, stop) in enumerate(sentences):
         if spans and not citing[index]:
             continue
-        kind = _kind(_without(text, begin, stop, spans))
+        kind = _kind(without[begin:stop])
         if kind == "pointer" and index + 1 < len(sentences) and not citing[index + 1]:
             kind = _kind(text[slice(*sentences[index + 1])])
         strongest = max(strongest, kind, key=WEIGHTS.__getitem__)
@@ -61,10 +63,12 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     yield begin, len(text)
 
 
-def _without(text: str, begin: int, stop: int, spans: Sequence[tuple[int, int]]) -> str:
-    return "".join(
-        " " if any(start <= index < end for start, end in spans) else text[index] for index in range(begin, stop)
-    )
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text, as long as before, with blanks for the references."""
+    characters = list(text)
+    for start, end in spans:
+        characters[start:end] = " " * (end - start)
+    return "".join(characters)
 
 
 def _kind(sentence: str) -> str:

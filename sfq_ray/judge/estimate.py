@@ -67,7 +67,7 @@ def estimates(figures: Store, out: Store, parts: Sequence[str], plan: Plan, sett
         known = {name: _answered(out, f"{name}.{part}") for name in plan.models}
         asked: set[tuple[str, str]] = set()
         for _, figure in instances(figures.read("figures", part), settings):
-            for run in plan.runs:
+            for run in (run for run in plan.runs if run.judges(figure.figure_id)):
                 result[run.id].figures += 1
                 if figure.gates:
                     _Count(result[run.id], run, plan, backends, known, asked, settings.reask).add(figure)

@@ -50,19 +50,22 @@ class Judging:
         self, instances: Sequence[Instance], runs: Sequence[Run], ledgers: Mapping[str, Ledger]
     ) -> dict[str, list[dict[str, Any]]]:
         """scores/ rows of the figures by run id. `ledgers`: by name of the model."""
-        work = [self._score(row, figure, run, ledgers) for run in runs for row, figure in instances]
+        work = [(run, row, figure) for run in runs for row, figure in instances if run.judges(figure.figure_id)]
         try:
-            scores = await all_or_none(work)
+            scores = await all_or_none([self._score(row, figure, run, ledgers) for run, row, figure in work])
         finally:
             await asyncio.gather(*(ledger.drain() for ledger in ledgers.values()))
-        size = len(instances)
-        return {run.id: scores[i * size : (i + 1) * size] for i, run in enumerate(runs)}
+        found: dict[str, list[dict[str, Any]]] = {run.id: [] for run in runs}
+        for (run, _, _), score in zip(work, scores, strict=True):
+            found[run.id].append(score)
+        return found
 
     def given_up(self, instance: Instance, runs: Sequence[Run]) -> dict[str, list[dict[str, Any]]]:
         """The rows of a figure whose judging ends the process."""
         why = f"the worker process died {MAX_DEATHS} times while it judged this figure"
         lost = {"status": "failed", "failure": "engine_dead", "message": why, "request_ids": []}
-        return {run.id: [self._about(instance[0], run) | lost] for run in runs}
+        key = instance[1].figure_id
+        return {run.id: [self._about(instance[0], run) | lost] for run in runs if run.judges(key)}
 
     async def _score(self, row: Row, figure: Figure, run: Run, ledgers: Mapping[str, Ledger]) -> dict[str, Any]:
         """The row of one figure in one run: scored, gated or failed, never missing."""

@@ -10,10 +10,11 @@ and `model`, or `vlm` and `llm` with these two keys each.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -40,10 +41,16 @@ class Run:
     vision: str  # names of model records
     language: str
     repeat: int = 0  # the how-manieth judging of the same figures; another number is other calls
+    share: float = 1.0  # of the figures
 
     @property
     def models(self) -> tuple[str, ...]:
         return (self.vision,) if self.vision == self.language else (self.vision, self.language)
+
+    def judges(self, figure_id: str) -> bool:
+        """Whether the figure is of its share: always the same ones, whatever other figures there are."""
+        place = int.from_bytes(hashlib.sha256(figure_id.encode()).digest()[:8]) / 2**64
+        return self.share >= 1 or place < self.share
 
 
 def load_matrix(path: Path) -> list[Run]:
@@ -125,10 +132,13 @@ def groups(runs: Sequence[Run]) -> list[list[Run]]:
     return result
 
 
-def repeated(runs: Sequence[Run], times: int) -> list[Run]:
-    """Every run `times` times, for test-retest: F3, F3+1, F3+2. Raises ConfigError where a run has that id already."""
+def repeated(runs: Sequence[Run], times: int, share: float = 1.0) -> list[Run]:
+    """Every run `times` times, for test-retest: F3, and F3+1, F3+2 on a share of the figures.
+
+    Raises ConfigError where another run has such an id.
+    """
     result = [
-        Run(run.id if number == 0 else f"{run.id}+{number}", run.protocol, run.vision, run.language, number)
+        run if number == 0 else replace(run, id=f"{run.id}+{number}", repeat=number, share=share)
         for run in runs
         for number in range(times)
     ]

@@ -31,6 +31,7 @@ class Choice:
     models: Path | None = None
     prices: Path | None = None
     repeat: int = 1
+    repeat_share: float = 1.0  # of the figures
     max_usd: float | None = None
     offline: bool = False
     again: bool = False
@@ -84,7 +85,8 @@ class Plan:
         how = settings.model_dump(mode="json", exclude={"backend", "protocols"})
         return {
             run.id: {"protocol": run.protocol, "repeat": run.repeat, "vision": made[run.vision],
-                     "language": made[run.language], "settings": {"judge": how}, "prompts": prompt_hashes()}
+                     "language": made[run.language], "settings": {"judge": how}, "prompts": prompt_hashes(),
+                     **({"share": run.share} if run.share < 1 else {})}
             for run in self.runs
         }  # fmt: skip
 
@@ -110,7 +112,9 @@ def make_plan(settings: Judge, choice: Choice) -> Plan:
         unknown = [name for name in paid if not _priced(prices.get(name))]
         if unknown:
             raise ConfigError(f"--max-usd: no USD price is known for {', '.join(unknown)}; give them with --prices")
-    return Plan(tuple(repeated(runs, choice.repeat)), {name: known[name] for name in names}, prices, choice)
+    return Plan(
+        tuple(repeated(runs, choice.repeat, choice.repeat_share)), {name: known[name] for name in names}, prices, choice
+    )
 
 
 def _priced(price: Price | None) -> bool:

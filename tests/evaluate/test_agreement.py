@@ -1,6 +1,8 @@
 """Metrics of a run: checked by hand, against scipy, and by what must not change them."""
 
 import dataclasses
+from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from made_up_gold import made_gold, made_run
 from scipy.stats import spearmanr
 
-from sfq_ray.evaluate.agreement import Gold, Judged, baselines, gold_from_ratings, metrics
+from sfq_ray.evaluate.agreement import Gold, Judged, baselines, gold_from_ratings, metrics, nanmean, spearman
 from sfq_ray.rubric import DIMENSIONS, Dimension
 
 NAN = np.nan
@@ -139,3 +141,23 @@ def test_what_is_not_aligned_is_refused(rng):
         metrics(gold, other)
     with pytest.raises(ValueError, match="no gold"):
         Gold(("a",), np.array([0]), np.full((1, 5), NAN), np.array([NAN]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_golds_that_are_equal_are_tied_however_their_means_were_summed(seed):
+    rng = np.random.default_rng(seed)
+    ratings = rng.integers(4, 9, size=(60, 3, 5)).astype(float)
+    gold = gold_from_ratings([str(i) for i in range(60)], np.arange(60), ratings)
+    judge = nanmean(rng.integers(4, 9, size=(60, 5)).astype(float), axis=1)
+    exact = [sum(Fraction(int(score)) for score in figure.ravel()) for figure in ratings]
+    assert len(set(gold.overall.tolist())) > len(set(exact)), "the same mean in different last bits"
+    levels = [sorted(set(exact)).index(value) for value in exact]
+    assert spearman(judge, gold.overall).value == pytest.approx(spearmanr(judge, levels).statistic, abs=1e-12)
+
+
+def test_a_gold_that_is_constant_but_for_its_last_bits_has_no_rho():
+    raters = np.array([[6, 5, 5, 6, 4], [5, 6, 5, 6, 4], [8, 9, 6, 7, 5]], dtype=float)
+    ratings = np.stack([raters[:, list(order)] for order in permutations(range(5))])
+    gold = gold_from_ratings([str(i) for i in range(120)], np.arange(120), ratings)
+    assert len(set(gold.overall.tolist())) > 1
+    assert spearman(np.arange(120.0), gold.overall).value is None

@@ -155,6 +155,9 @@ def test_the_command_fails_where_a_check_does(tmp_path):
     store.write("ratings", "part-00000", table_from_rows(rows, RATINGS))
     result = CliRunner().invoke(app, ["gold", "audit", str(tmp_path)])
     assert result.exit_code == 0, result.output
+    store.write("ratings", "part-00000", table_from_rows([row | {"source": "other"} for row in rows], RATINGS))
+    result = CliRunner().invoke(app, ["gold", "audit", str(tmp_path)])
+    assert (result.exit_code, "no human rating" in result.stderr) == (1, True), "nothing looked at is nothing passed"
     silent(rows)
     store.write("ratings", "part-00000", table_from_rows(rows, RATINGS))
     result = CliRunner().invoke(app, ["gold", "audit", str(tmp_path)])

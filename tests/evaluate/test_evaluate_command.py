@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dataset_made_up import annotation, record
@@ -66,6 +67,22 @@ def test_mistakes_have_one_clear_line(tmp_path):
         assert len(result.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("table", ["ratings", "figures", "scores", "calls"])
+@pytest.mark.parametrize("damage", ["cut off", "of another table"])
+def test_a_damaged_table_is_one_clear_line(table, damage, tmp_path):
+    made = Made(tmp_path, papers=2)
+    made.run("a-direct", 1.0)
+    path = tmp_path / table / "part-00009.parquet"
+    if damage == "cut off":
+        path.write_bytes((tmp_path / "ratings/part-00000.parquet").read_bytes()[:500])
+    else:
+        pq.write_table(pa.table({"color": ["red"]}), path)
+    result = evaluate(tmp_path, "--draws", "100")
+    assert result.exit_code == 1
+    assert f"part-00009.parquet: cannot be read as the {table} table" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
 def test_from_a_dataset_to_a_leaderboard(dataset, tmp_path):
     """Five figures of two papers, the last with neither caption nor citing paragraph; real import, judging, evaluation."""
     raters = {"Rater_01": (6, 5, 5, 6, 4), "Rater_02": (5, 6, 5, 6, 4), "Rater_03": (8, 9, 6, 7, 5)}
@@ -102,3 +119,21 @@ def test_from_a_dataset_to_a_leaderboard(dataset, tmp_path):
     assert (out / "evaluation" / "page" / "thumbs" / "000000.webp").is_file()
     with (out / "evaluation" / "contrasts.csv").open() as file:
         assert {row["first"] for row in csv.DictReader(file)} == {"rules-sidecar", "rules-agent"}
+    (source / "datasets" / "full" / "figures.jsonl").write_text(json.dumps(records[0] | {"caption": "Another."}) + "\n")
+    assert CliRunner().invoke(app, ["import", str(source), "--out", str(out)]).exit_code == 0
+    refused = CliRunner().invoke(app, ["judge", str(out), "--backend", "rules"])
+    assert refused.exit_code == 1, "scores of other figures are there"
+    assert "made with another configuration (figures: " in refused.output
+
+
+def test_scores_in_an_object_store_give_the_same_leaderboard(tmp_path, bucket):
+    made = Made(tmp_path / "out")
+    made.run("a-direct", 1.0)
+    for path in (tmp_path / "out" / "scores").glob("*.parquet"):
+        (bucket / "scores" / path.name).write_bytes(path.read_bytes())
+    for place, to in ((tmp_path / "out", "local"), (bucket, "far")):
+        result = evaluate(tmp_path / "out", "--scores", place, "--out", tmp_path / to, "--draws", "100")
+        assert result.exit_code == 0, result.output
+    names = ("leaderboard.csv", "leaderboard.md", "leaderboard.parquet", "evaluation.json")
+    local, far = ([(tmp_path / to / name).read_bytes() for name in names] for to in ("local", "far"))
+    assert local == far

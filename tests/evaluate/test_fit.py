@@ -14,6 +14,7 @@ from sfq_ray.cli import app
 from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.evaluation import evaluate
 from sfq_ray.evaluate.fit import Choice, fit
+from sfq_ray.evaluate.fit_data import read_rated, sharing
 from sfq_ray.evaluate.gold import gold
 from sfq_ray.evaluate.judgements import read_judgements
 from sfq_ray.evaluate.regressor import CALIBRATIONS, REGRESSORS, folds, out_of_fold, train_means
@@ -276,3 +277,17 @@ def test_the_command(fitted, tmp_path):
     result = CliRunner().invoke(app, ["fit", str(source), "--out", str(tmp_path), *judge, "--runs", "D1"])
     assert result.exit_code == 1
     assert "exclude each other" in result.stderr
+
+
+def test_papers_that_share_a_figure_are_in_one_fold(tmp_path):
+    """Else a second version of a paper, rated alike, would tell the model what it is asked."""
+    said = "The loss of all models by training step, three seeds each"
+    papers = [("a", None, said), ("b", "ff00", "Loss"), ("c", None, said.upper()), ("d", "ff00", said + "."),
+              ("e", "00ff", said + "."), ("f", "0f0f", "Loss")]  # fmt: skip
+    figures = [figure(name, 1, phash=phash, caption=caption) for name, phash, caption in papers]
+    assert sharing(figures) == ["a", "b", "a", "b", "b", "f"]
+    rated = [rating(1, "R", figure_id=row["figure_id"], paper_id=row["paper_id"]) for row in figures]
+    source = directory(tmp_path, figures, rated)
+    assert read_rated(source, 3).groups == ["a", "b", "a", "b", "b", "f"]
+    with pytest.raises(FatalError, match=r"6 papers \(3 groups that share no figure\)"):
+        read_rated(source, 4)

@@ -17,6 +17,7 @@ from sfq_ray.evaluate.released import bound_before, caption_parts, contexts, pic
 from sfq_ray.judge.calls import figure_of
 from sfq_ray.rubric import DIMENSIONS, LONG_NAMES
 from sfq_ray.store import Store
+from sfq_ray.tables import FIGURES, table_from_rows
 
 
 def test_a_row_becomes_a_figure_and_its_ratings(dataset, tmp_path):
@@ -86,11 +87,85 @@ def test_importing_again_replaces_and_never_mixes_with_extracted_figures(dataset
     import_ratings(source, tmp_path / "o")
     assert (tmp_path / "o/figures/part-00000.parquet").read_bytes() == before
     assert len(list(Store(tmp_path / "o").rows("ratings"))) == 3
-    (tmp_path / "o/import.json").unlink()
-    with pytest.raises(FatalError, match="another --out"):
-        import_ratings(source, tmp_path / "o")
     with pytest.raises(FatalError, match=r"figures\.jsonl"):
         import_ratings(tmp_path / "o", tmp_path / "new")
+
+
+def test_extracted_figures_are_never_replaced_not_even_after_annotations_of_them(dataset, tmp_path):
+    source, store = dataset(record("p", 1)), Store(tmp_path / "o")
+    store.prepare()
+    store.write(
+        "figures",
+        "part-00000",
+        table_from_rows([{"figure_id": "p__fig0001", "paper_id": "p", "fig_index": 1}], FIGURES),
+    )
+    store.write_manifest({"extract": {}})
+    (tmp_path / "own.csv").write_text("paper_id,fig_index,rater,VC\np,1,ann,7\n")
+    import_ratings(tmp_path / "own.csv", tmp_path / "o")
+    before = store.path("figures", "part-00000").read_bytes()
+    with pytest.raises(FatalError, match="another --out"):
+        import_ratings(source, tmp_path / "o")
+    assert store.path("figures", "part-00000").read_bytes() == before
+
+
+def test_an_import_that_was_killed_can_be_run_again(dataset, tmp_path):
+    """What is there then: some parts, and no report."""
+    source, out = dataset(record("p", 1), record("p", 2)), tmp_path / "o"
+    import_ratings(source, out)
+    whole = {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    (out / "import.json").unlink()
+    (out / "ratings/part-00000.parquet").unlink()
+    import_ratings(source, out)
+    assert {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()} == whole
+
+
+@pytest.mark.parametrize("rows", [b"", b"{}\n[1]\n", b'{"figure_id": "p__fig0001"}\n\xff\n'])
+def test_a_dataset_of_nothing_does_not_replace_what_is_there(rows, dataset, tmp_path):
+    source, out = dataset(record("p", 1)), tmp_path / "o"
+    import_ratings(source, out)
+    before = (out / "figures/part-00000.parquet").read_bytes()
+    (source / "datasets/full/figures.jsonl").write_bytes(rows)
+    with pytest.raises(FatalError, match=r"names a figure|cannot be read"):
+        import_ratings(source, out)
+    assert (out / "figures/part-00000.parquet").read_bytes() == before
+
+
+def test_files_of_one_stem_do_not_replace_each_other(tmp_path):
+    (tmp_path / "own.csv").write_text("paper_id,fig_index,rater,VC\np,1,ann,7\n")
+    (tmp_path / "own.jsonl").write_text('{"paper_id": "p", "fig_index": 1, "rater": "bo", "VC": 4}\n')
+    for name in ("own.csv", "own.jsonl", "own.csv"):
+        import_ratings(tmp_path / name, tmp_path / "o")
+    assert sorted(row["rater"] for row in Store(tmp_path / "o").rows("ratings")) == ["ann", "bo"]
+
+
+def test_a_csv_row_with_more_cells_than_columns_is_not_read_askew(tmp_path):
+    (tmp_path / "own.csv").write_text("paper_id,fig_index,VC_reason,VC,SL\np,1,small, 3 px,7,8\np,2,fine,7,8\n")
+    report = import_ratings(tmp_path / "own.csv", tmp_path / "o")
+    assert report["counts"]["unreadable rows"] == 1
+    assert [row["fig_index"] for row in Store(tmp_path / "o").rows("ratings")] == [2]
+
+
+@pytest.mark.parametrize(
+    ("more", "left"),
+    [
+        ({"image": "images/no.png\0"}, "unreadable_image"),
+        ({"image": "images/no.png" + "x" * 5000}, "unreadable_image"),
+        ({"image": "images/no.png/../loop"}, "unreadable_image"),
+        ({"context_texts": ["Figure 1"], "context_details": [{"page": 2**70}]}, None),
+        ({"annotations": [annotation("R", (5,) * 5, annotated_at="0001-01-01T00:00:00+14:00")]}, None),
+        ({"caption": "\ud800"}, "no row"),
+        ({"annotations": [annotation("\udfff", (5,) * 5)]}, "no row"),
+        ({"paper_id": "\ud800", "paper_id_norm": None}, "no row"),
+    ],
+)
+def test_a_hostile_record_costs_no_other(more, left, dataset, tmp_path):
+    source = dataset(record("p", 1) | more, record("q", 1))
+    (source / "datasets/full/images/loop").symlink_to("loop")
+    report = import_ratings(source, tmp_path / "o")
+    found = {row["paper_id"]: row["error"] for row in Store(tmp_path / "o").rows("figures")}
+    assert found["q"] is None
+    assert report["counts"].get("unreadable rows", 0) == (left == "no row")
+    assert found.get("p", "no row") == left
 
 
 def test_own_annotations_by_short_or_long_names(dataset, tmp_path):

@@ -8,6 +8,7 @@ from judged_made_up import WORKED_EXAMPLE, Made, figure, rated, score, write
 
 from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.judgements import read_judgements
+from sfq_ray.store import Store
 
 SEVEN = (7, 7, 7, 7, 7)
 
@@ -103,6 +104,26 @@ def test_a_run_has_one_configuration(out):
     write(out, "scores", [score("m-direct", "p", 1, SEVEN), score("m-direct", "p", 2, SEVEN, model="other")])
     with pytest.raises(FatalError, match=r"run m-direct .*direct openai m; direct openai other"):
         read_judgements(out)
+
+
+def test_a_run_made_in_another_way_in_another_directory_is_refused(out, tmp_path):
+    """Other prompts or settings leave no trace in the rows themselves."""
+    more = tmp_path / "more"
+    for place, index in ((out, 1), (more, 2)):
+        write(place, "scores", [score("m-direct", "p", index, SEVEN)])
+        made = {"prompts": {"direct": "a"}, "settings": {"judge": {"calls_in_flight": index}}}
+        Store(place).write_manifest({"judge": {"runs": {"m-direct": made}}})
+    assert read_judgements(out, [out, more]).runs[0].judged.status == ("scored", "scored", "missing")
+    Store(more).write_manifest({"judge": {"runs": {"m-direct": {"prompts": {"direct": "b"}}}}})
+    with pytest.raises(FatalError, match=r"run m-direct .*more.*prompts\.direct"):
+        read_judgements(out, [out, more])
+
+
+def test_scores_of_raters_beyond_the_scale_are_told(out):
+    write(out, "ratings", rated("q", 2, [(55, 7, 7, 7, 7), SEVEN]), "file-more")
+    write(out, "scores", [score("m-direct", "p", 1, SEVEN)])
+    (told,) = [count for name, count in read_judgements(out).left_out.items() if "outside 1..10" in name]
+    assert told == 1
 
 
 def test_without_scores_or_ratings_it_says_what_to_do(out, tmp_path):

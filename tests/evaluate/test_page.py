@@ -40,7 +40,7 @@ def published(out, to, calls=None):
     judgements = read_judgements(out)
     spent = {run.run_id: spending(run, calls or {}) for run in judgements.runs}
     found = evaluate(judgements, spent, judgements.runs[0].run_id, 100)
-    inputs = inputs_of(out, (), None, None)
+    inputs = inputs_of(out, (), None, None, None)
     publish(found, inputs, to)
     write_page(found, record(found, inputs), read_evidence(out, [out], shown_figures(found)), to, out / "report")
     return found

@@ -8,7 +8,7 @@ from made_up_gold import made_gold, made_run
 from scipy.stats import kstest, permutation_test
 
 from sfq_ray.evaluate.agreement import Gold
-from sfq_ray.evaluate.bootstrap import errors
+from sfq_ray.evaluate.bootstrap import errors, resamples
 from sfq_ray.evaluate.permutation import contrasts, sign_flip, signs, sums_by_paper
 
 
@@ -21,7 +21,7 @@ def scipys(sums):
 def test_one_contrast_is_scipys_exact_test(rng):
     gold = made_gold(rng, papers=9)
     runs = [made_run(rng, gold, "a"), made_run(rng, gold, "b", sd=1.6)]
-    (found,) = contrasts(gold, runs, [("a", "b")], rng)
+    (found,) = contrasts(gold, runs, [("a", "b")], resamples(gold.papers, 100, rng), [0])
     e = np.abs(errors(gold, runs))
     d = e[:, 0] - e[:, 1]
     sums = np.bincount(gold.papers, d)
@@ -81,7 +81,9 @@ def test_the_corrected_p_keeps_the_order_and_costs_less_than_bonferroni(rng):
 def test_equal_runs_and_the_other_direction(rng):
     gold = made_gold(rng)
     runs = [made_run(rng, gold, "a"), made_run(rng, gold, "b", sd=2)]
-    same, there, back = contrasts(gold, runs, [("a", "a"), ("a", "b"), ("b", "a")], rng)
+    same, there, back = contrasts(
+        gold, runs, [("a", "a"), ("a", "b"), ("b", "a")], resamples(gold.papers, 100, rng), [0]
+    )
     assert (same.difference, same.p, same.p_family) == (0, 1, 1)
     assert there.difference == -back.difference < 0
     assert there.p == back.p
@@ -94,7 +96,7 @@ def test_order_and_seed(rng):
     moved = Gold(tuple(gold.figure_ids[i] for i in order), gold.papers[order], gold.scores[order], gold.overall[order])
     moved_runs = [dataclasses.replace(run, scores=run.scores[order], overall=run.overall[order]) for run in runs]
     (first,), (again,), (other,) = (
-        contrasts(g, r, [("a", "b")], np.random.default_rng(8), draws=500)
+        contrasts(g, r, [("a", "b")], resamples(g.papers, 500, np.random.default_rng(8)), [8])
         for g, r in ((gold, runs), (gold, runs), (moved, moved_runs))
     )
     assert first == again
@@ -105,7 +107,13 @@ def test_order_and_seed(rng):
 def test_runs_that_share_nothing_are_not_compared(rng):
     gold = made_gold(rng)
     with pytest.raises(ValueError, match="a and b share no figure"):
-        contrasts(gold, [made_run(rng, gold, "a"), made_run(rng, gold, "b", failed=1.0)], [("a", "b")], rng)
+        contrasts(
+            gold,
+            [made_run(rng, gold, "a"), made_run(rng, gold, "b", failed=1.0)],
+            [("a", "b")],
+            np.ones((100, 12)),
+            [0],
+        )
 
 
 def test_sums_by_paper():

@@ -9,10 +9,11 @@ import pytest
 from judged_made_up import Made
 
 from sfq_ray.evaluate import latex, markdown
+from sfq_ray.evaluate.escaping import escaped
 from sfq_ray.evaluate.evaluation import evaluate
 from sfq_ray.evaluate.judgements import read_judgements
 from sfq_ray.evaluate.leaderboard import LEADERBOARD
-from sfq_ray.evaluate.publish import fingerprint, inputs_of, publish
+from sfq_ray.evaluate.publish import csv_text, fingerprint, inputs_of, publish
 from sfq_ray.evaluate.spending import read_calls, spending
 from sfq_ray.rubric import DIMENSIONS
 
@@ -38,7 +39,7 @@ def published(out, to):
     judgements = read_judgements(out)
     calls = read_calls([out], {}, {})
     found = evaluate(judgements, {run.run_id: spending(run, calls) for run in judgements.runs}, "a-direct", 100)
-    publish(found, inputs_of(out, (), None, None), to)
+    publish(found, inputs_of(out, (), None, None, None), to)
     return found
 
 
@@ -145,7 +146,7 @@ def test_markdown_keeps_every_name_in_its_cell(made, tmp_path):
     found = published(made.out, tmp_path)
     text = (tmp_path / "leaderboard.md").read_text()
     assert text == markdown.markdown(found)
-    assert markdown.escaped(HOSTILE) in text
+    assert escaped(HOSTILE) in text
     for block in text.split("\n\n"):
         cells = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines() if line.startswith("|")}
         assert len(cells) <= 1
@@ -153,6 +154,19 @@ def test_markdown_keeps_every_name_in_its_cell(made, tmp_path):
     assert "- repeats that stand in test-retest only: a-direct+1: 1" in text
 
 
-def test_line_breaks_and_blanks_in_names():
-    assert latex.escaped("a\n b") == markdown.escaped("a\n b") == "a b"
-    assert markdown.escaped(" ") == "–"
+def test_line_breaks_control_characters_and_blanks_in_names():
+    assert latex.escaped("a\n\x1b b\u202e") == escaped("a\n\x1b b\u202e") == "a b"
+    assert escaped(" ") == "–"
+
+
+def test_latex_joins_no_marks_of_a_name():
+    assert latex.escaped("a-b---c ''d`` ?`") == "a-b-{}-{}-c '{}'d`{}` ?{}`"
+
+
+def test_no_name_is_markup():
+    assert escaped("_a_b_ ~~c~~ $d$ &lt;") == r"\_a_b\_ \~\~c\~\~ \$d\$ \&lt;"
+
+
+def test_no_name_is_a_formula_in_a_spreadsheet():
+    sheet = [("rater", "bias", "n"), ("=HYPERLINK(1)", -0.5, 3), ("@b", None, 1), ("a-b", 0.25, 2)]
+    assert csv_text(sheet) == "rater,bias,n\n'=HYPERLINK(1),-0.5,3\n'@b,,1\na-b,0.25,2\n"

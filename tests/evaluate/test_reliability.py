@@ -1,6 +1,7 @@
 """Raters and repeats: by hand, against the krippendorff package's definition and the matrix form of kappa."""
 
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_gold import made_gold, made_run
 
-from sfq_ray.evaluate.agreement import gold_from_ratings, metrics
+from sfq_ray.evaluate.agreement import Measure, gold_from_ratings, metrics
 from sfq_ray.evaluate.reliability import (
     COLUMNS,
     alpha,
@@ -19,6 +20,7 @@ from sfq_ray.evaluate.reliability import (
     leave_one_out,
     quadratic_kappa,
     retest,
+    with_overall,
 )
 
 NAN = np.nan
@@ -166,3 +168,25 @@ def test_what_cannot_be_known_is_none(rng):
     same = np.full((4, 3, 5), 7.0)
     assert (alpha(same)["VC"].value, kappa(same)["VC"].value, alpha(same)["VC"].n) == (None, None, 4)
     assert retest([made_run(rng, made_gold(rng))])["VC"].n == 0
+
+
+def test_a_crowd_of_raters_fits_in_memory():
+    """1,500 people, three a figure: all pairs of people are a million columns, of which few say anything."""
+    rng = np.random.default_rng(0)
+    ratings = np.full((400, 1500, 5), np.nan)
+    for figure in ratings:
+        figure[rng.choice(1500, 3, replace=False)] = rng.integers(1, 11, size=(3, 5))
+    there = ratings[~np.isnan(ratings)].reshape(400, 3, 5)
+    tracemalloc.start()
+    assert inter_rater(ratings) == inter_rater(there)
+    assert kappa(ratings)["VC"].n == 400
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400e6, "the differences of all pairs alone would be 3.6 GB"
+
+
+def test_overalls_that_are_equal_but_for_their_last_bits_have_no_alpha():
+    raters = np.array([[6.1, 5.3, 5.7, 6.9, 4.2], [4.2, 6.9, 5.7, 5.3, 6.1], [5.3, 6.1, 4.2, 5.7, 6.9]])
+    ratings = np.stack([raters] * 4)
+    assert len(set(with_overall(ratings)[0, :, 5].tolist())) > 1
+    assert alpha(ratings)["overall"] == Measure(None, 4)

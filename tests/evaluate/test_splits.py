@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from sfq_ray.cli import app
 from sfq_ray.errors import FatalError
-from sfq_ray.evaluate.splits import Paper, balance, figure_kind, rated_papers, split
+from sfq_ray.evaluate.splits import Paper, balance, figure_kind, parse_quotas, rated_papers, split
 from sfq_ray.store import Store
 from sfq_ray.tables import FIGURES, RATINGS, table_from_rows
 
@@ -66,6 +66,8 @@ def test_quotas_are_met_exactly_or_refused():
     for each in chosen:
         venues[each.venue] += each.size
     assert venues == {"ACL": 100, "EMNLP": 200}
+    with pytest.raises(FatalError, match="a venue stands twice"):
+        parse_quotas("ACL=1,EMNLP=2,ACL=3")
     with pytest.raises(FatalError, match="sum to 300, not to 301"):
         split(papers, 301, {"ACL": 100, "EMNLP": 200})
     with pytest.raises(FatalError, match="nowhere: whole papers cannot make 5 figures of 0; 0 would do"):

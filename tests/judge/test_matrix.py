@@ -102,6 +102,11 @@ def test_a_choice_of_nothing_is_refused(patterns):
 
 
 def test_a_repeat_names_its_run():
+    share = repeated([Run("F3", "agent", "m", "m")], 2, 0.25)[1]
+    ids = [f"p{number}__fig0001" for number in range(2000)]
+    chosen = [name for name in ids if share.judges(name)]
+    assert 400 < len(chosen) < 600
+    assert all(repeated([Run("F3", "agent", "m", "m")], 3, 0.5)[2].judges(name) for name in chosen), "the same ones"
     names = [run.id for run in repeated(own_runs("rules", ["direct"]), 3)]
     assert [repeat_of(name) for name in names] == [("rules-direct", 0), ("rules-direct", 1), ("rules-direct", 2)]
     assert [repeat_of(name) for name in ("a+0", "a+b", "+1", "a+b+12")] == [

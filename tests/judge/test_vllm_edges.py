@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from sfq_ray.judge.backends import vllm
 from sfq_ray.judge.capabilities import load_models
+from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.expected import Token, expected_scores
 
 MODEL = load_models()["internvl3-78b"]
@@ -119,3 +121,23 @@ def test_a_server_lists_the_token_that_ends_the_reply_too():
     tokens = [Token('{"VC":{"score":', {}), Token("7", {"7": -0.1}), Token("<|im_end|>", {})]
     assert expected_scores(text, tokens) == {"VC": 7.0}
     assert expected_scores(text + "0", tokens) == {}
+
+
+def test_an_engine_that_answers_nobody_is_as_good_as_dead(monkeypatch):
+    monkeypatch.setattr(vllm, "HUNG_S", 0.3)
+    monkeypatch.setattr(vllm, "LOOK_S", 0.05)
+    backend = object.__new__(vllm.VLLMBackend)
+    backend.record, backend.waiting, backend.answered_at = MODEL, 0, 0.0  # long ago: it was idle
+
+    async def run():
+        slow = asyncio.ensure_future(backend._unless_hung(asyncio.sleep(0.5, "slow")))
+        for _ in range(6):  # while others are answered, one may take its time
+            assert await backend._unless_hung(asyncio.sleep(0.1, "quick")) == "quick"
+        assert await slow == "slow"
+        with pytest.raises(CallError) as caught:
+            await backend._unless_hung(asyncio.sleep(60))
+        assert caught.value.kind == "engine_dead"
+
+    begin = time.monotonic()
+    asyncio.run(run())
+    assert time.monotonic() - begin < 30

@@ -11,6 +11,7 @@ from typing import Any
 
 from sfq_ray.evaluate.gold import by_figure
 from sfq_ray.evaluate.ratings import Key, read_ratings
+from sfq_ray.places import Place
 from sfq_ray.report.images import picture
 from sfq_ray.report.read import stream
 from sfq_ray.rubric import DIMENSIONS
@@ -32,7 +33,7 @@ class Evidence:
     judges: dict[str, Reasons] = field(default_factory=dict)  # by run_id
 
 
-def read_evidence(out: Path, scores: Sequence[Path], wanted: Mapping[str, set[str]]) -> dict[str, Evidence]:
+def read_evidence(out: Path, scores: Sequence[Place], wanted: Mapping[str, set[str]]) -> dict[str, Evidence]:
     """figures/ and ratings/ of `out` and scores/ of `scores`, of the figures `wanted` and, for each, of these runs."""
     found = {figure_id: Evidence() for figure_id in sorted(wanted)}
     _read_figures(out, found)
@@ -75,7 +76,7 @@ def _raters(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Reasons]]:
         yield name, tuple(row[reason] for reason in REASONS)
 
 
-def _judges(place: Path, wanted: Mapping[str, set[str]]) -> Iterator[tuple[str, str, Reasons]]:
+def _judges(place: Place, wanted: Mapping[str, set[str]]) -> Iterator[tuple[str, str, Reasons]]:
     """Only the wanted rows become objects."""
     store = Store(place)
     for part in store.parts("scores"):

@@ -77,7 +77,7 @@ class VLLMBackend:
         self.numbers = count()
         self.engine: Any = None
         self.failed: FatalError | None = None
-        self.answered_at: float | None = None
+        self.waiting, self.answered_at = 0, 0.0
         self.watch: subprocess.Popen[bytes] | None = None
 
     async def complete(self, request: Request) -> Reply:
@@ -112,12 +112,15 @@ class VLLMBackend:
     async def _unless_hung(self, work: Coroutine[Any, Any, Any]) -> Any:
         """What `work` returns. An engine that answers nobody for HUNG_S is as good as dead."""
         task = asyncio.ensure_future(work)
-        self.answered_at = self.answered_at or time.monotonic()
+        if not self.waiting:
+            self.answered_at = time.monotonic()
+        self.waiting += 1
         try:
             while not (await asyncio.wait({task}, timeout=LOOK_S))[0]:
                 if time.monotonic() - self.answered_at > HUNG_S:
                     _leave(f"the engine of {self.record.name} has answered nothing for {HUNG_S:g} s")
         finally:
+            self.waiting -= 1
             task.cancel()
         self.answered_at = time.monotonic()
         return task.result()
