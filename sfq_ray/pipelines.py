@@ -162,7 +162,8 @@ def _judge(
         build = partial(JudgeWorker, figures, store.root, settings, plan.runs, _loader(plan, settings, store),
                         uuid.uuid4().hex, plan.choice.offline)  # fmt: skip
         for runs in plan.pools():
-            for summary in raydata.run_units(units(tally.done, parts, runs), build, _actors(plan.engines(runs), pool)):
+            actors = _actors(plan.engines(runs), pool)
+            for summary in raydata.run_units(units(tally.done, parts, runs, actors.most), build, actors):
                 lost = Counter({"calls perhaps lost in flight before": summary["interrupted"]})
                 progress.add(summary["rows"], tally.add(summary["runs"]) | lost)
     progress.close()

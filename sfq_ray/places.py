@@ -95,8 +95,8 @@ class Bucket:
 
     def glob(self, pattern: str) -> Iterator[Bucket]:
         """Objects right under this prefix whose name matches."""
-        under = fs.FileSelector(self.key, allow_not_found=True)
-        for info in self.reached(lambda: self.files.get_file_info(under)):
+        found = self.reached(lambda: self.files.get_file_info(fs.FileSelector(self.key, allow_not_found=True)))
+        for info in found:
             if info.type == fs.FileType.File and fnmatchcase(info.base_name, pattern):
                 yield self / info.base_name
 

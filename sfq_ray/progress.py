@@ -30,7 +30,7 @@ class Progress:
         now = time.monotonic()
         if self._live:
             self._write(f"\r\x1b[2K{self.line(now)}")
-        elif now - self._printed >= LOG_EVERY_S:
+        elif now - self._printed >= LOG_EVERY_S and self.done < self.total:  # `close` prints the last line
             self._printed = now
             self._write(self.line(now) + "\n")
 

@@ -12,7 +12,7 @@ from sfq_ray.judge.matrix import Run
 from sfq_ray.judge.worker import score_part
 from sfq_ray.store import Store
 
-PARTS_PER_UNIT = 8
+PARTS_PER_UNIT = 8  # at most
 MIN_SCORES_FOR_RATE = 50  # of a run, before its failures can stop the job
 
 
@@ -28,14 +28,15 @@ def forget_passing_failures(store: Store, runs: Iterable[Run]) -> None:
         store.remove("scores", part)
 
 
-def units(done: Collection[str], parts: Sequence[str], runs: Iterable[Run]) -> list[dict[str, Any]]:
-    """What is still to do, in units for workers: the ids of runs by part of figures/. `done`: parts of scores/."""
+def units(done: Collection[str], parts: Sequence[str], runs: Iterable[Run], workers: int) -> list[dict[str, Any]]:
+    """What is still to do, in units for workers: the ids of runs by part of figures/. `done`: parts of scores/.
+
+    A unit has several parts, so that calls need not wait for the end of each, but not so many that other workers idle.
+    """
     todo = {part: [run.id for run in runs if score_part(run.id, part) not in done] for part in parts}
     left = [part for part in parts if todo[part]]
-    return [
-        {"todo": {part: todo[part] for part in left[start : start + PARTS_PER_UNIT]}}
-        for start in range(0, len(left), PARTS_PER_UNIT)
-    ]
+    size = max(1, min(PARTS_PER_UNIT, len(left) // workers))
+    return [{"todo": {part: todo[part] for part in left[start : start + size]}} for start in range(0, len(left), size)]
 
 
 class Tally:
