@@ -21,12 +21,13 @@ FREE_SETTINGS = frozenset(
 )  # fmt: skip
 
 
-def claim(
+def claimed(
     store: Store, job: str, settings: Settings, sections: Iterable[str], more: Mapping[str, Any], again: bool = False
-) -> None:
-    """Writes what this job is made with into the run manifest, or refuses to mix it with something else.
+) -> dict[str, Any]:
+    """The run manifest to write, with what this job is made with. Raises FatalError that refuses to mix it.
 
-    Runs of a judging job are added to those that are there. With `again` what is said now replaces what was said.
+    Runs of a judging job are added to those that are there. With `again` what is said now of the job's runs replaces
+    what was said; the figures that other runs rest on stay the same.
     """
     manifest = store.manifest() or {"format": 1}
     dumped = settings.model_dump(mode="json")
@@ -37,19 +38,29 @@ def claim(
         **more,
     }
     before = manifest.get(job)
-    if before is not None and "runs" in mine:
-        mine["runs"] = before.get("runs", {}) | mine["runs"]
-    if before is not None and not again:
-        old, new = _flat(before), _flat(mine)
-        added = tuple(f"runs.{run_id}." for run_id in mine.get("runs", {}).keys() - before.get("runs", {}).keys())
-        changed = [key for key in differing(before, mine) if not key.startswith(added)]
-        if changed:
-            listed = "; ".join(f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in changed)
-            raise FatalError(
-                f"{store.root} was made with another configuration ({listed}). "
-                "Use the old one, or another --out for a new run."
-            )
-    store.write_manifest(manifest | {job: mine})
+    if before is not None:
+        known, own = before.get("runs", {}), mine.get("runs", {})
+        if "runs" in mine:
+            mine["runs"] = known | own
+        free = {f"runs.{run_id}." for run_id in (own if again else own.keys() - known.keys())}
+        if again:
+            free |= {"sfq_ray", "versions."} if known.keys() - own.keys() else {""}
+        _refuse_to_mix(store, before, mine, tuple(free), ", or --again to score anew" if known and not again else "")
+    return manifest | {job: mine}
+
+
+def _refuse_to_mix(
+    store: Store, before: Mapping[str, Any], mine: Mapping[str, Any], free: tuple[str, ...], way_out: str
+) -> None:
+    """Raises FatalError that names the keys that differ, but for those that may and those that begin as `free` do."""
+    old, new = _flat(before), _flat(mine)
+    changed = [key for key in differing(before, mine) if not key.startswith(free)]
+    if changed:
+        listed = "; ".join(f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in changed)
+        raise FatalError(
+            f"{store.root} was made with another configuration ({listed}). "
+            f"Use the old one, or another --out for a new run{way_out}."
+        )
 
 
 def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

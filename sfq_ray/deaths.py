@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from sfq_ray.places import Place
+from sfq_ray.store import disk_error
 
 MAX_DEATHS = 2  # of the process on one row within a job, after which the row has failed
 
@@ -45,5 +46,8 @@ class Deaths:
         self.path.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        self.path.parent.mkdir(exist_ok=True)
-        self.path.write_text(json.dumps({"job": self.job, "current": self.current, "counts": self.counts}))
+        try:
+            self.path.parent.mkdir(exist_ok=True)
+            self.path.write_text(json.dumps({"job": self.job, "current": self.current, "counts": self.counts}))
+        except OSError as error:
+            raise disk_error(self.path, error) from error

@@ -18,7 +18,7 @@ from typing import Any
 
 from sfq_ray import inputs as given
 from sfq_ray import raydata
-from sfq_ray.claims import claim
+from sfq_ray.claims import claimed
 from sfq_ray.config import Settings
 from sfq_ray.errors import RETRYABLE, FatalError
 from sfq_ray.extract.layout_worker import LayoutWorker
@@ -76,7 +76,7 @@ def extract(paths: Sequence[str], out: Place, settings: Settings, workers: int |
     store.prepare()
     with store.locked():
         inputs = {"inputs": {"count": len(found), "fingerprint": given.fingerprint(found)}}
-        claim(store, "extract", settings, ("extract", "features"), inputs)
+        store.write_manifest(claimed(store, "extract", settings, ("extract", "features"), inputs))
         try:
             _extract(found, store, settings, workers)
         except FatalError:
@@ -138,11 +138,12 @@ def judge(
     store = Store(out or figures)
     store.prepare()
     with store.locked():
-        claim(store, "judge", settings, (), {"figures": _inputs_of(figures), "runs": plan.lineage(settings.judge)},
-               again=choice.again)  # fmt: skip
-        if choice.again:
+        made_with = {"figures": _inputs_of(figures), "runs": plan.lineage(settings.judge)}
+        manifest = claimed(store, "judge", settings, (), made_with, again=choice.again)
+        if choice.again:  # first: were it stopped in between, no old score would be taken for a new one
             for run in plan.runs:
                 store.remove("scores", score_part(run.id, "*"))
+        store.write_manifest(manifest)
         if not choice.offline:
             forget_passing_failures(store, plan.runs)
         _judge(figures, parts, store, plan, settings, workers)
@@ -162,8 +163,8 @@ def _judge(
                         uuid.uuid4().hex, plan.choice.offline)  # fmt: skip
         for runs in plan.pools():
             for summary in raydata.run_units(units(tally.done, parts, runs), build, _actors(plan.engines(runs), pool)):
-                counts = tally.add(summary["runs"]) | Counter({"calls lost in flight before": summary["interrupted"]})
-                progress.add(summary["rows"], counts)
+                lost = Counter({"calls perhaps lost in flight before": summary["interrupted"]})
+                progress.add(summary["rows"], tally.add(summary["runs"]) | lost)
     progress.close()
     for run_id, count in tally.runs.items():
         if count.total() != expected[run_id]:

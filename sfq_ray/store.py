@@ -7,6 +7,7 @@
 
 A part is written under a hidden name, synced and renamed, so a reader never sees half a file and a killed job
 leaves no trace but a hidden file, which the next one removes. In an object store an upload appears when it is complete.
+One job is at work at a time: its lock is that of the file system, or a lease in an object store.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import io
 import json
 import os
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,7 +29,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfq_ray.errors import FatalError
-from sfq_ray.places import Place, for_arrow
+from sfq_ray.leases import leased
+from sfq_ray.places import Bucket, Place
 from sfq_ray.tables import TABLES
 
 WORKERS = ".workers"  # locked by each of them
@@ -43,15 +46,13 @@ class Store:
         self.root = root
 
     def prepare(self) -> None:
-        """Creates the directory and removes what a killed job left half written."""
+        """Creates the directory and sees whether it can be written to."""
         try:
             for name in TABLES:
                 (self.root / name).mkdir(parents=True, exist_ok=True)
-                for leftover in (self.root / name).glob(".*.tmp"):
-                    leftover.unlink()
-            probe = self.root / ".write-test.tmp"
+            probe = self.root / f".write-test-{uuid.uuid4().hex}.tmp"
             probe.write_bytes(b"x")
-            probe.unlink()
+            probe.unlink(missing_ok=True)
         except OSError as error:
             raise FatalError(
                 f"{self.root}: cannot be written to ({error.strerror or error}). Choose another --out or free the place"
@@ -73,7 +74,9 @@ class Store:
             return read_parquet(path, columns)
         except (pa.ArrowException, OSError) as error:
             why = str(error).partition("\n")[0]
-            raise FatalError(f"{path}: cannot be read as the {table} table ({why}); restore it") from error
+            raise FatalError(
+                f"{path}: cannot be read as the {table} table ({why}); restore it, or remove it to have it made again"
+            ) from error
 
     def rows(self, table: str, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
         """All rows of a table, part by part."""
@@ -102,12 +105,10 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """For the time of a job, once the workers of a job that was killed are gone too. Raises FatalError.
-
-        An object store has no locks: two jobs in one place do work twice, but each writes the same whole parts.
-        """
+        """For the time of a job, once the workers of a job that was killed are gone too. Raises FatalError."""
         if not isinstance(self.root, Path):
-            yield
+            with leased(self.root / ".lock"):
+                yield
             return
         with (self.root / ".lock").open("w") as job, (self.root / WORKERS).open("w") as workers:
             if not _flock(job, fcntl.LOCK_EX):
@@ -118,7 +119,14 @@ class Store:
                     raise FatalError(f"{self.root}: workers of a job that was killed are still at work here; end them")
                 time.sleep(0.1)
             _flock(workers, fcntl.LOCK_UN)
+            self._remove_leftovers()
             yield
+
+    def _remove_leftovers(self) -> None:
+        """What a killed job left half written; only whoever holds the lock knows that nobody is still writing it."""
+        for name in TABLES:
+            for leftover in (self.root / name).glob(".*.tmp"):
+                leftover.unlink(missing_ok=True)
 
     def join(self) -> IO[str] | None:
         """What a worker holds as long as it lives: with it the next job knows whether it is alone."""
@@ -154,8 +162,13 @@ class Store:
 
 
 def read_parquet(path: Place, columns: list[str] | None = None) -> pa.Table:
-    name, files = for_arrow(path)
-    return pq.read_table(name, filesystem=files, columns=columns)
+    """Raises FatalError where it cannot be reached, ArrowException where it is damaged."""
+    try:
+        if isinstance(path, Bucket):
+            return path.reached(lambda: pq.read_table(path.key, filesystem=path.files, columns=columns))
+        return pq.read_table(path, columns=columns)
+    except OSError as error:
+        raise FatalError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def write_parquet(rows: pa.Table, path: Place) -> None:

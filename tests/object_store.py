@@ -21,14 +21,18 @@ def s3_url() -> Iterator[str]:
     server.stop()
 
 
+def environment(url: str) -> dict[str, str]:
+    """Where clients look for the server and its keys."""
+    return {
+        "AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "planted-secret",
+        "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
+    }  # fmt: skip
+
+
 @pytest.fixture
 def bucket(s3_url: str, monkeypatch: pytest.MonkeyPatch) -> Bucket:
     """A prefix in a new bucket; processes started by the test see the server too."""
-    environment = {
-        "AWS_ENDPOINT_URL": s3_url, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "planted-secret",
-        "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
-    }  # fmt: skip
-    for name, value in environment.items():
+    for name, value in environment(s3_url).items():
         monkeypatch.setenv(name, value)
     name = f"tables-{uuid.uuid4().hex}"
     boto3.client("s3").create_bucket(Bucket=name)

@@ -6,10 +6,15 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
+import uuid
 from pathlib import Path
 
+import boto3
 import pytest
+from moto.server import ThreadedMotoServer
+from object_store import environment
 from servers import ProtocolServer
 
 sys.path.insert(0, str(Path(__file__).parent / "judge"))
@@ -20,7 +25,8 @@ from test_ledger import ask_all, requests
 from sfq_ray.config import ConfigError
 from sfq_ray.errors import FatalError
 from sfq_ray.judge.ledger import Ledger
-from sfq_ray.places import Bucket, place
+from sfq_ray.judge.segments import new_segment
+from sfq_ray.places import Bucket, patient, place
 from sfq_ray.report import write_report
 from sfq_ray.store import Store
 
@@ -72,8 +78,59 @@ def test_objects_are_found_read_and_removed(bucket):
 
 
 def test_a_bucket_that_is_not_there_says_what_to_do(bucket):
-    with pytest.raises(FatalError, match="cannot be written to"):
+    with pytest.raises(FatalError, match=r"s3://no-such-bucket/out/.*cannot be used.*NO_SUCH_BUCKET"):
         Store(Bucket("s3://no-such-bucket/out")).prepare()
+
+
+@pytest.fixture
+def outages(monkeypatch):
+    """A bucket on a server that goes away and comes back: the bucket, stop() and start()."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    running = [server]
+
+    def stop():
+        running.pop().stop()
+
+    def start():
+        running.append(ThreadedMotoServer(ip_address=host, port=port, verbose=False))
+        running[0].start()
+
+    for name, value in environment(f"http://{host}:{port}").items():
+        monkeypatch.setenv(name, value)
+    name = f"tables-{uuid.uuid4().hex}"
+    boto3.client("s3").create_bucket(Bucket=name)
+    yield place(f"s3://{name}/out"), stop, start
+    for left in running:
+        left.stop()
+
+
+def test_an_outage_is_waited_out_by_workers_and_named_by_others(outages):
+    hasty, stop, start = outages
+    stop()
+    with pytest.raises(FatalError, match=r"/out/a: cannot be used .*NETWORK_CONNECTION") as caught:
+        (hasty / "a").exists()
+    assert "planted" not in str(caught.value)
+    back = threading.Timer(1.0, start)
+    back.start()
+    (patient(hasty) / "a").write_bytes(b"kept")
+    back.join()
+    assert (hasty / "a").read_bytes() == b"kept"
+
+
+def test_lines_that_an_outage_kept_from_a_bucket_go_with_the_next(outages):
+    bucket, stop, start = outages
+    segment = new_segment(bucket / "_open", "m.part-00000")
+    segment.write(b"one\n")
+    stop()
+    with pytest.raises(FatalError):
+        segment.sync()
+    segment.write(b"two\n")
+    start()
+    segment.sync()
+    (written,) = (bucket / "_open").glob("*.jsonl")
+    assert written.read_bytes() == b"one\ntwo\n"
 
 
 def test_the_chain_in_a_bucket_gives_the_bytes_of_the_chain_on_a_disk(bucket, tmp_path):

@@ -45,12 +45,29 @@ def test_narrow_columns_come_part_by_part_in_order(store, monkeypatch):
     assert found == [(f"part-{number:05d}", [f"p{number}", "x"]) for number in range(5)]
 
 
-def test_leftovers_of_a_killed_job_are_removed(store):
+def test_leftovers_of_a_killed_job_are_removed_but_not_what_a_job_at_work_is_writing(store):
     leftover = store.root / "papers" / ".part-00000.parquet.99.tmp"
     leftover.write_bytes(b"half")
     assert store.parts("papers") == []
-    store.prepare()
-    assert not leftover.exists()
+    with store.locked():
+        assert not leftover.exists()
+        leftover.write_bytes(b"half")
+        second = Store(store.root)
+        second.prepare()
+        with pytest.raises(FatalError, match="another job"), second.locked():
+            pass
+        assert leftover.exists()
+
+
+def test_a_damaged_part_is_named(store):
+    store.path("papers", "part-00000").write_bytes(b"PAR1 damaged")
+    with pytest.raises(FatalError, match=r"papers/part-00000\.parquet: damaged"):
+        store.read("papers", "part-00000")
+
+
+def test_a_part_that_cannot_be_read_is_named(store):
+    with pytest.raises(FatalError, match=r"papers/part-00000\.parquet: cannot be read"):
+        store.read("papers", "part-00000")
 
 
 def test_equal_rows_give_equal_bytes(store):

@@ -17,7 +17,7 @@ from sfq_ray.extract.child import PaperReader
 from sfq_ray.extract.layouts import LayoutFailed, Region, SeenPages, load_detector
 from sfq_ray.geometry import Box
 from sfq_ray.inputs import Input
-from sfq_ray.places import Place
+from sfq_ray.places import Place, patient
 from sfq_ray.store import Store
 from sfq_ray.tables import LAYOUTS, table_from_rows
 
@@ -37,7 +37,7 @@ class LayoutWorker:
     """
 
     def __init__(self, out: Place, settings: Settings) -> None:
-        self.store = Store(out)
+        self.store = Store(patient(out))
         self.presence = self.store.join()
         self.settings = settings.extract
         self.detector = load_detector(settings.extract.layout, settings.extract.detector)

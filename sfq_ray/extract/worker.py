@@ -19,7 +19,7 @@ from sfq_ray.extract.layouts import NOTHING_SEEN, SeenPages
 from sfq_ray.features import OcrBatch, OpenFigure, features_of, load_ocr, open_figure
 from sfq_ray.features.ocr import Found
 from sfq_ray.inputs import Input
-from sfq_ray.places import Place
+from sfq_ray.places import Place, patient
 from sfq_ray.store import Store
 from sfq_ray.tables import FIGURES, PAPERS, table_from_rows
 
@@ -33,7 +33,7 @@ class ExtractWorker:
     """Holds one child process for parsing and one OCR backend; called with a unit {"part", "inputs"}."""
 
     def __init__(self, out: Place, settings: Settings, job: str) -> None:
-        self.store = Store(out)
+        self.store = Store(patient(out))
         self.presence = self.store.join()
         self.settings = settings
         self.job = job

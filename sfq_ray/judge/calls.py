@@ -18,6 +18,7 @@ from typing import Any
 
 from sfq_ray.config import Judge
 from sfq_ray.judge.backends import Backend
+from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.payload import figure_map, snippets
 from sfq_ray.judge.rendering import prompt_hash, render
 from sfq_ray.judge.schemas import LanguageReply, VisionReply, reply_schema
@@ -35,7 +36,7 @@ class Figure:
     """The instance (I, c, T, m) of a figures/ row, with its gates."""
 
     figure_id: str
-    image: bytes
+    image: bytes | None
     caption: str | None
     snippets: tuple[dict[str, Any], ...]
     metadata: dict[str, Any]
@@ -152,6 +153,9 @@ def _texts(figure: Figure) -> dict[str, Any]:
 
 
 def _request(stage: str, figure: Figure, evidence: dict[str, Any], backend: Backend, image: bool) -> Request:
+    """Raises CallError where the call needs an image that is not there: what is paid for must be judged by sight."""
+    if image and figure.image is None:
+        raise CallError("image_rejected", "the figure has no image")
     system, user = render(stage, evidence)
     measured = figure.measured if image and backend.reads_measurements else None
     return Request(stage, figure.figure_id, evidence, system, user, figure.image if image else None, measured)

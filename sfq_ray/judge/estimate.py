@@ -1,7 +1,7 @@
 """What a judging job would take: calls, tokens and money, from the real requests of the figures and the ledger.
 
 Requests are rendered and looked up in the ledger; a fusion too where both reports it rests on are there. Where they are
-not, its size is assumed. Invalid replies are not foreseen.
+not, its size is assumed. A call that several runs share is paid with the first. Invalid replies are not foreseen.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from sfq_ray.judge.calls import (
     sidecar_call,
     vision_call,
 )
-from sfq_ray.judge.capabilities import EMBEDDED, load_models
+from sfq_ray.judge.capabilities import EMBEDDED
 from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.judging import REASKED, instances
 from sfq_ray.judge.ledger import read_part
 from sfq_ray.judge.matrix import Run
 from sfq_ray.judge.parse import parse
 from sfq_ray.judge.plan import Absent, Plan
-from sfq_ray.judge.prices import cost
+from sfq_ray.judge.prices import usd
 from sfq_ray.judge.rendering import prompt
 from sfq_ray.judge.schemas import LanguageReply, VisionReply
 from sfq_ray.judge.sending import CHARS_PER_TOKEN, size_in_tokens
@@ -48,7 +48,7 @@ REPORTS_TOKENS = 2 * REPLY_TOKENS + 1500  # the two reports in a fusion, and its
 
 @dataclass
 class Estimate:
-    """Of one run. Money is None where a price is unknown, never 0 for that."""
+    """Of one run. Money is None where a price in USD is unknown, never 0 for that."""
 
     run_id: str
     figures: int = 0
@@ -65,11 +65,12 @@ def estimates(figures: Store, out: Store, parts: Sequence[str], plan: Plan, sett
     result = {run.id: Estimate(run.id) for run in plan.runs}
     for part in parts:
         known = {name: _answered(out, f"{name}.{part}") for name in plan.models}
+        asked: set[tuple[str, str]] = set()
         for _, figure in instances(figures.read("figures", part), settings):
             for run in (run for run in plan.runs if run.judges(figure.figure_id)):
                 result[run.id].figures += 1
                 if figure.gates:
-                    _Count(result[run.id], run, plan, backends, known, settings.reask).add(figure)
+                    _Count(result[run.id], run, plan, backends, known, asked, settings.reask).add(figure)
     return list(result.values())
 
 
@@ -80,9 +81,12 @@ class _Count:
     plan: Plan
     backends: Mapping[str, Backend]
     known: Mapping[str, Mapping[str, dict[str, Any]]]  # by model and request id
+    asked: set[tuple[str, str]]  # by model and request id: calls to come that are counted already
     reask: bool
 
     def add(self, figure: Figure) -> None:
+        if figure.image is None:
+            return  # it fails without a call
         replies = []
         for call, role in FIRST_CALLS[self.run.protocol]:
             name = getattr(self.run, role)
@@ -95,9 +99,12 @@ class _Count:
         request = replace(request, repeat=self.run.repeat)
         while True:
             self.total.calls += 1
-            record = self.known[name].get(request_id(self.backends[name], request))
+            key = request_id(self.backends[name], request)
+            record = self.known[name].get(key)
             if record is None:
-                self._missing(size_in_tokens(request), name)
+                if (name, key) not in self.asked:
+                    self._missing(size_in_tokens(request), name)
+                self.asked.add((name, key))
                 return None
             self.total.in_ledger += 1
             if record.get("error"):
@@ -125,7 +132,7 @@ class _Count:
         self.total.input_tokens += tokens
         self.total.output_tokens += REPLY_TOKENS
         if self.plan.models[name].backend != EMBEDDED.backend:
-            price = cost(Usage(tokens, REPLY_TOKENS, 0), name, self.plan.prices)
+            price = usd(Usage(tokens, REPLY_TOKENS, 0), name, self.plan.prices)
             self.total.usd = None if price is None or self.total.usd is None else self.total.usd + price
 
 
@@ -145,16 +152,15 @@ def spent_usd(store: Store, plan: Plan) -> float:
     """What the replies in calls/ cost at the plan's prices, those not yet merged too.
 
     Where a provider does not say how many tokens were cached, all count as fresh. Replies without a token count and of
-    models without a price cannot be counted.
+    models without a price in USD cannot be counted.
     """
-    names = {(model.backend, model.model): name for name, model in load_models(plan.choice.models).items()}
     calls = store.root / "calls"
     parts = set(store.parts("calls")) | {path.stem.rpartition("-")[0] for path in (calls / "_open").glob("*.jsonl")}
     spent = 0.0
     for part in sorted(parts):
+        name = part.rpartition(".")[0]  # of the record: several may stand for one model of a provider
         for row in read_part(calls, part).records.values():
-            name = names.get((row["backend"], row["model"]))
-            if row.get("usage") is not None and name is not None:
+            if row.get("usage") is not None:
                 usage = Usage(**row["usage"])
-                spent += cost(usage, name, plan.prices) or cost(replace(usage, cached_tokens=0), name, plan.prices) or 0
+                spent += usd(usage, name, plan.prices) or usd(replace(usage, cached_tokens=0), name, plan.prices) or 0
     return spent

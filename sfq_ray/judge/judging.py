@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from sfq_ray.config import Judge
 from sfq_ray.deaths import MAX_DEATHS
-from sfq_ray.errors import FatalError
 from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.calls import Figure, Request, figure_of
 from sfq_ray.judge.errors import CallError
@@ -124,11 +123,11 @@ def instances(figures: pa.Table, settings: Judge) -> list[Instance]:
 
 
 async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """The results of all; where one raises FatalError the others are cancelled before it goes on."""
+    """The results of all; where one raises the others are cancelled and have ended before that goes on."""
     tasks = [asyncio.ensure_future(item) for item in work]
     try:
         return list(await asyncio.gather(*tasks))
-    except (FatalError, asyncio.CancelledError):
+    except BaseException:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,7 +1,8 @@
 """The ledger: every reply is on disk before it is used, and a request that has an answer is not made again.
 
     OUT/calls/<model>.part-00000.parquet        a model's calls for one part of figures/, sorted by request_id
-    OUT/calls/_open/<model>.part-00000-*.jsonl  since then: an intent before each call, its outcome after it
+    OUT/calls/_open/<model>.part-00000-*.jsonl  since then: an intent before each call, its outcome after it, or that
+                                                it cost nothing
 
 A part of the ledger goes with a part of figures/, so a worker holds the calls of few parts in memory and no more.
 Replies and permanent failures are remembered, passing failures are not.
@@ -58,7 +59,10 @@ class Ledger:
             self._claim(key, request.figure_id)
             return key, _answer(self._records[key])
         if self._offline:
-            raise FatalError(f"{self._final}: no reply for request {key[:12]} ({request.stage}, {request.figure_id})")
+            raise FatalError(
+                f"--offline: {self._final} holds no reply for request {key[:12]} ({request.stage}, "
+                f"{request.figure_id}); without --offline it is asked for"
+            )
         if key not in self._running:
             self._running[key] = asyncio.ensure_future(self._call(key, backend, request))
         reply = await asyncio.shield(self._running[key])
@@ -86,7 +90,12 @@ class Ledger:
             reply = await backend.complete(request)
             await self._append(record | _outcome(reply))
             return reply
+        except FatalError:
+            self._write({"unsent": key})
+            raise
         except CallError as error:
+            if not error.maybe_paid:
+                self._write({"unsent": key})
             if error.kind == "auth":
                 raise FatalError(f"backend {backend.name}: {error}; check the key and run the command again") from None
             if error.permanent:
@@ -161,31 +170,43 @@ class Found:
 
 
 def read_part(calls: Place, part: str) -> Found:
-    """The merged file of a part and its open segments. Raises FatalError where the file is damaged."""
+    """The merged file of a part and its open segments. Raises FatalError where the file is damaged.
+
+    The segments first: those that a job at work merges meanwhile are in the file then.
+    """
     final, intended = calls / f"{part}.parquet", set[str]()
     records: dict[str, dict[str, Any]] = {}
     segments: list[Place] = []
+    found: list[Place] = list((calls / "_open").glob(f"{part}-*.jsonl"))
+    for segment in sorted(found, key=str):
+        try:
+            lines = segment.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            continue  # merged since it was found
+        segments.append(segment)
+        for record in filter(None, map(_record, lines)):
+            if record.get("intent"):
+                intended.add(record["intent"])
+            elif record.get("unsent"):
+                intended.discard(record["unsent"])
+            elif record.get("request_id"):
+                records.setdefault(record["request_id"], record)
     if final.exists():
         try:
             table = read_parquet(final)
         except pa.ArrowException as error:
             raise FatalError(f"{final}: damaged ({error}); restore it, it holds paid replies") from error
-        records = {row["request_id"]: row for row in table.to_pylist()}
-    found: list[Place] = list((calls / "_open").glob(f"{part}-*.jsonl"))
-    for segment in sorted(found, key=str):
-        segments.append(segment)
-        for line in segment.read_bytes().split(b"\n"):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue  # the torn last line of a killed writer: that reply was never used
-            if not isinstance(record, dict):
-                continue
-            if record.get("intent"):
-                intended.add(record["intent"])
-            elif record.get("request_id"):
-                records.setdefault(record["request_id"], record)
+        records |= {row["request_id"]: row for row in table.to_pylist()}
     return Found(records, segments, len(intended - records.keys()))
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """None for the torn last line of a killed writer: that reply was never used."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def _plain(text: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -103,11 +104,13 @@ def _model(entry: Mapping[str, Any], name: str, released: str) -> str | None:
 def choose(runs: Sequence[Run], patterns: str | None) -> list[Run]:
     """The runs that a list such as "D1,S*,F3" names, in the matrix's order; all without one.
 
-    Raises ConfigError for a pattern that names no run.
+    Raises ConfigError for a pattern that names no run, and for a list of none.
     """
     if patterns is None:
         return list(runs)
     wanted = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
+    if not wanted:
+        raise ConfigError(f"--runs: {patterns!r} names no run; there are {', '.join(run.id for run in runs)}")
     for pattern in wanted:
         if not any(fnmatchcase(run.id, pattern) for run in runs):
             raise ConfigError(f"--runs: {pattern!r} names no run; there are {', '.join(run.id for run in runs)}")
@@ -130,12 +133,19 @@ def groups(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def repeated(runs: Sequence[Run], times: int, share: float = 1.0) -> list[Run]:
-    """Every run `times` times, for test-retest: F3, and F3+1, F3+2 on a share of the figures."""
-    return [
+    """Every run `times` times, for test-retest: F3, and F3+1, F3+2 on a share of the figures.
+
+    Raises ConfigError where a run has that id already.
+    """
+    result = [
         run if number == 0 else replace(run, id=f"{run.id}+{number}", repeat=number, share=share)
         for run in runs
         for number in range(times)
     ]
+    twice = [run_id for run_id, count in Counter(run.id for run in result).items() if count > 1]
+    if twice:
+        raise ConfigError(f"--repeat: {', '.join(twice)} would stand for two runs; give those of the matrix other ids")
+    return result
 
 
 def repeat_of(run_id: str) -> tuple[str, int]:

@@ -40,6 +40,12 @@ def load_prices(path: Path | None = None) -> dict[str, Price]:
     return load_records(Price, SHIPPED, path)
 
 
+def usd(usage: Usage | None, model: str, prices: Mapping[str, Price]) -> float | None:
+    """The cost of a call in USD; None too where its price is in another currency."""
+    price = prices.get(model)
+    return cost(usage, model, prices) if price is not None and price.currency == "USD" else None
+
+
 def cost(usage: Usage | None, model: str, prices: Mapping[str, Price]) -> float | None:
     """The cost of a call in the currency of its price; None where a price or a count that it needs is unknown.
 

@@ -69,10 +69,11 @@ class ObjectSegment:
         self._lines.append(line)
 
     def sync(self) -> None:
-        lines, self._lines = self._lines, []
         path = self._folder / f"{self._name}.{len(self.written):06}.jsonl"
         self.written.append(path)
-        path.write_bytes(b"".join(lines))
+        count = len(self._lines)
+        path.write_bytes(b"".join(self._lines[:count]))
+        del self._lines[:count]  # not before: what could not be written goes with the next
 
     def close(self) -> None:
         """Nothing is open; lines that were never synced were never waited for."""

@@ -16,7 +16,7 @@ from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.judging import Instance, Judging, all_or_none, instances, score_table
 from sfq_ray.judge.ledger import Ledger
 from sfq_ray.judge.matrix import Run, groups
-from sfq_ray.places import Place
+from sfq_ray.places import Place, patient
 from sfq_ray.store import Store
 
 ALL = "all"  # figures of the part
@@ -31,6 +31,7 @@ def score_part(run_id: str, part: str) -> str:
 class JudgeWorker:
     """Loads each model once; called with units {"todo"}: the ids of the runs, by part.
 
+    Files are read and written in threads: a place that is slow to answer must not let the calls in flight time out.
     Groups of runs that share no model go through the parts side by side, each at its own pace.
     """
 
@@ -38,8 +39,8 @@ class JudgeWorker:
         self, figures: Place, out: Place, settings: Settings, runs: Sequence[Run], load: Callable[[str], Backend],
         job: str, offline: bool = False,
     ) -> None:  # fmt: skip
-        self.figures = Store(figures)
-        self.store = Store(out)
+        self.figures = Store(patient(figures))
+        self.store = Store(patient(out))
         self.presence = self.store.join()
         self.runs = {run.id: run for run in runs}
         self.job = job
@@ -75,16 +76,20 @@ class JudgeWorker:
     async def _part(self, part: str, runs: list[Run], counts: dict[str, Counter[str]]) -> None:
         names = {name for run in runs for name in run.models}
         calls = self.store.root / "calls"
-        ledgers = {name: Ledger(calls, f"{name}.{part}", self.offline) for name in sorted(names)}
+        ledgers = {
+            name: await asyncio.to_thread(Ledger, calls, f"{name}.{part}", self.offline) for name in sorted(names)
+        }
         self.interrupted += sum(ledger.interrupted for ledger in ledgers.values())
-        figures = instances(self.figures.read("figures", part), self.judging.settings)
+        table = await asyncio.to_thread(self.figures.read, "figures", part)
+        figures = instances(table, self.judging.settings)
         deaths = Deaths(self.store.root / ".work" / f"judge-{runs[0].id}.{part}.json", self.job)
         scores = await self._scores(figures, runs, ledgers, deaths)
         for ledger in ledgers.values():
-            ledger.close()
+            await asyncio.to_thread(ledger.close)
         for run_id, rows in scores.items():
             table = score_table(rows)
-            self.store.write("scores", score_part(run_id, part), table)  # last: it marks the run of the part as done
+            # last: it marks the run of the part as done
+            await asyncio.to_thread(self.store.write, "scores", score_part(run_id, part), table)
             counts[run_id].update(table["status"].to_pylist())
         deaths.forget()
 

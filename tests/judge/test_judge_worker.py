@@ -9,6 +9,7 @@ import pytest
 from scripted import Scripted, figures
 
 from sfq_ray.config import load
+from sfq_ray.errors import FatalError
 from sfq_ray.judge import rendering
 from sfq_ray.judge.matrix import Run, own_runs
 from sfq_ray.judge.worker import JudgeWorker
@@ -57,6 +58,22 @@ assert summary["rows"] == 3
         (1, "scored", None), (2, "failed", "engine_dead"), (3, "scored", None),
     ]  # fmt: skip
     assert not list((store.root / ".work").iterdir())
+
+
+def test_a_figure_without_an_image_is_never_asked_about(store):
+    store.write("figures", PART, figures({"image": None}, {}))
+    backend = Scripted()
+    summary = worker(store, backend, "direct", "sidecar", "agent")(todo("direct", "sidecar", "agent"))
+    assert summary["runs"] == {f"scripted-{p}": {"failed": 1, "scored": 1} for p in ("direct", "sidecar", "agent")}
+    row = store.read("scores", f"scripted-agent.{PART}").to_pylist()[0]
+    assert (row["failure"], row["message"], row["request_ids"]) == ("image_rejected", "the figure has no image", [])
+    assert {request.figure_id for request in backend.requests} == {"p__fig0002"}
+
+
+def test_a_disk_that_is_full_before_a_part_begins_says_so(store):
+    (store.root / ".work").write_bytes(b"")  # in the way of the folder
+    with pytest.raises(FatalError, match=r"\.work/.*cannot be written"):
+        worker(store, Scripted(), "direct")(todo("direct"))
 
 
 def test_another_fusion_prompt_buys_fusion_calls_alone(store, monkeypatch):

@@ -12,7 +12,7 @@ from sfq_ray.errors import FatalError
 from sfq_ray.judge.backends import Reply
 from sfq_ray.judge.calls import direct_call, figure_of, language_call
 from sfq_ray.judge.errors import CallError
-from sfq_ray.judge.ledger import Ledger
+from sfq_ray.judge.ledger import Ledger, read_part
 from sfq_ray.tables import CALLS
 
 PART = "part-00000"
@@ -153,6 +153,17 @@ def test_a_damaged_ledger_is_an_error_and_never_paid_for_again(tmp_path):
         Ledger(tmp_path, PART)
 
 
+def test_a_segment_that_is_merged_while_it_is_looked_for_is_no_error(tmp_path):
+    backend = Scripted()
+    calls = requests(backend, 1)
+    ledger = Ledger(tmp_path, PART)
+    ask_all(ledger, backend, calls)
+    ledger.close()
+    (tmp_path / "_open" / f"{PART}-gone.jsonl").symlink_to(tmp_path / "merged")
+    found = read_part(tmp_path, PART)
+    assert (len(found.records), found.segments) == (len(calls), [])
+
+
 def test_records_hold_the_reply_as_it_came(tmp_path):
     text = '{"odd":  "spacing"}\n'
     backend = Scripted(lambda request: Reply(text, "weird", None, 0.25))
@@ -189,6 +200,22 @@ def test_an_equal_request_while_the_reply_is_written_down_is_no_second_call(tmp_
 
     asyncio.run(run())
     assert len(backend.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "lost"),
+    [
+        (FatalError("--max-usd: 0.5 of 0.5 USD are spent"), 0), (CallError("rate_limited", "429"), 0),
+        (CallError("auth", "401"), 0), (CallError("timeout", "no reply", maybe_paid=True), 2),
+    ],
+)  # fmt: skip
+def test_what_was_never_paid_for_is_not_lost(tmp_path, error, lost):
+    def script(request):
+        raise error
+
+    backend = Scripted(script)
+    ask_all(Ledger(tmp_path, PART), backend, requests(backend, 1))
+    assert Ledger(tmp_path, PART).interrupted == lost
 
 
 def test_intents_without_an_outcome_are_counted(tmp_path):

@@ -88,6 +88,19 @@ def test_repeats_are_runs_of_their_own():
     assert [(run.id, run.repeat) for run in runs] == [("F3", 0), ("F3+1", 1), ("F3+2", 2)]
 
 
+def test_a_repeat_that_another_run_is_called_by_is_refused():
+    runs = [Run("F3", "agent", "m", "m"), Run("F3+1", "agent", "n", "n")]
+    assert repeated(runs, 1) == runs
+    with pytest.raises(ConfigError, match=r"F3\+1 would stand for two runs"):
+        repeated(runs, 2)
+
+
+@pytest.mark.parametrize("patterns", ["", " , "])
+def test_a_choice_of_nothing_is_refused(patterns):
+    with pytest.raises(ConfigError, match="names no run; there are"):
+        choose(load_matrix(EVAL), patterns)
+
+
 def test_a_repeat_names_its_run():
     share = repeated([Run("F3", "agent", "m", "m")], 2, 0.25)[1]
     ids = [f"p{number}__fig0001" for number in range(2000)]
