@@ -61,7 +61,7 @@ def test_leftovers_of_a_killed_job_are_removed_but_not_what_a_job_at_work_is_wri
 
 def test_a_damaged_part_is_named(store):
     store.path("papers", "part-00000").write_bytes(b"PAR1 damaged")
-    with pytest.raises(FatalError, match=r"papers/part-00000\.parquet: damaged"):
+    with pytest.raises(FatalError, match=r"papers/part-00000\.parquet: cannot be read as the papers table"):
         store.read("papers", "part-00000")
 
 
