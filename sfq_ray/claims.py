@@ -52,10 +52,10 @@ def claimed(
 def _refuse_to_mix(
     store: Store, before: Mapping[str, Any], mine: Mapping[str, Any], free: tuple[str, ...], way_out: str
 ) -> None:
-    """Raises FatalError that names the keys that differ, but for those that may and those that begin as `free` do."""
-    old, new = _flat(before), _flat(mine)
+    """Raises FatalError that names the keys that differ, but for those that begin as `free` do."""
     changed = [key for key in differing(before, mine) if not key.startswith(free)]
     if changed:
+        old, new = _flat(before), _flat(mine)
         listed = "; ".join(f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in changed)
         raise FatalError(
             f"{store.root} was made with another configuration ({listed}). "

@@ -74,9 +74,7 @@ class Store:
             return read_parquet(path, columns)
         except (pa.ArrowException, OSError) as error:
             why = str(error).partition("\n")[0]
-            raise FatalError(
-                f"{path}: cannot be read as the {table} table ({why}); restore it, or remove it to have it made again"
-            ) from error
+            raise FatalError(f"{path}: cannot be read as the {table} table ({why}); restore it") from error
 
     def rows(self, table: str, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
         """All rows of a table, part by part."""
@@ -162,13 +160,10 @@ class Store:
 
 
 def read_parquet(path: Place, columns: list[str] | None = None) -> pa.Table:
-    """Raises FatalError where it cannot be reached, ArrowException where it is damaged."""
-    try:
-        if isinstance(path, Bucket):
-            return path.reached(lambda: pq.read_table(path.key, filesystem=path.files, columns=columns))
-        return pq.read_table(path, columns=columns)
-    except OSError as error:
-        raise FatalError(f"{path}: cannot be read ({error.strerror or error})") from error
+    """Raises OSError or ArrowException where it is damaged, FatalError where an object store cannot be used."""
+    if isinstance(path, Bucket):
+        return path.reached(lambda: pq.read_table(path.key, filesystem=path.files, columns=columns))
+    return pq.read_table(path, columns=columns)
 
 
 def write_parquet(rows: pa.Table, path: Place) -> None:

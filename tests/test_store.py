@@ -66,7 +66,7 @@ def test_a_damaged_part_is_named(store):
 
 
 def test_a_part_that_cannot_be_read_is_named(store):
-    with pytest.raises(FatalError, match=r"papers/part-00000\.parquet: cannot be read"):
+    with pytest.raises(FatalError, match=r"papers/part-00000\.parquet: cannot be read as"):
         store.read("papers", "part-00000")
 
 

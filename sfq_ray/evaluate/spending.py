@@ -44,20 +44,25 @@ class Spending:
 
 
 def read_calls(places: Sequence[Place], models: Mapping[str, Model], prices: Mapping[str, Price]) -> dict[str, Call]:
-    """calls/ of the directories, by request id."""
+    """calls/ of the directories, by request id.
+
+    A part of a judging job is named after the record that answered: several records may stand for one model.
+    """
     names: dict[tuple[str, str], str] = {(model.backend, model.model): name for name, model in models.items()}
     found: dict[str, Call] = {}
     for place in places:
-        for row in Store(place).rows("calls", COLUMNS):
-            found.setdefault(row["request_id"], _call(row, names, prices))
+        for part, rows in Store(place).narrow("calls", COLUMNS):
+            record = part.rpartition(".")[0]
+            for row in rows.to_pylist():
+                name = record if record in models else names.get((row["backend"], row["model"]), "")
+                found.setdefault(row["request_id"], _call(row, name, prices))
     return found
 
 
-def _call(row: Mapping[str, Any], names: Mapping[tuple[str, str], str], prices: Mapping[str, Price]) -> Call:
+def _call(row: Mapping[str, Any], name: str, prices: Mapping[str, Price]) -> Call:
     if row["backend"] == EMBEDDED.backend:
         return Call(0, 0, 0.0, None)
     usage = Usage(**row["usage"]) if row["usage"] is not None else Usage()
-    name = names.get((row["backend"], row["model"]), "")
     price = prices.get(name)
     return Call(usage.input_tokens, usage.output_tokens, cost(usage, name, prices), price.currency if price else None)
 

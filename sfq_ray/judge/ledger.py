@@ -194,7 +194,7 @@ def read_part(calls: Place, part: str) -> Found:
     if final.exists():
         try:
             table = read_parquet(final)
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OSError) as error:
             raise FatalError(f"{final}: damaged ({error}); restore it, it holds paid replies") from error
         records |= {row["request_id"]: row for row in table.to_pylist()}
     return Found(records, segments, len(intended - records.keys()))

@@ -43,6 +43,17 @@ def test_one_unknown_call_makes_the_sum_unknown(tmp_path):
     assert spending(run, {}) == Spending(3, 0, 0, None, None, None, None)
 
 
+def test_a_call_costs_what_the_record_that_made_it_costs(tmp_path):
+    """Two records of one model, as for two places or two ways of thinking, of which one is free."""
+    out = Made(tmp_path, papers=1, per_paper=1)
+    row = score("a-direct", *out.keys[0], (6,) * 5, request_ids=["r"])
+    write(tmp_path, "calls", [out.call(row, usage=USAGE)], "a.part-00000")
+    (tmp_path / "models.yaml").write_text(MODELS + MODELS.replace("a:", "free:", 1))
+    (tmp_path / "prices.yaml").write_text(PRICES + "free: {currency: EUR, input: 0, cached_input: 0, output: 0}\n")
+    calls = read_calls([tmp_path], load_models(tmp_path / "models.yaml"), load_prices(tmp_path / "prices.yaml"))
+    assert calls["r"].cost == pytest.approx((600 * 2 + 400 * 1 + 100 * 10) / 1e6)
+
+
 def test_the_embedded_judge_is_free(tmp_path):
     run, priced, _ = made(tmp_path, [None, None], backend="rules")
     assert spending(run, priced) == Spending(3, 3, 3, 0, 0, 0.0, None)
