@@ -135,7 +135,7 @@ def groups(runs: Sequence[Run]) -> list[list[Run]]:
 def repeated(runs: Sequence[Run], times: int, share: float = 1.0) -> list[Run]:
     """Every run `times` times, for test-retest: F3, and F3+1, F3+2 on a share of the figures.
 
-    Raises ConfigError where another run has such an id.
+    Raises ConfigError where a run has that id already.
     """
     result = [
         run if number == 0 else replace(run, id=f"{run.id}+{number}", repeat=number, share=share)
