@@ -33,7 +33,7 @@ from sfq_ray.judge.tally import Tally, forget_passing_failures, units
 from sfq_ray.judge.worker import JudgeWorker, score_part
 from sfq_ray.places import Place
 from sfq_ray.progress import Progress
-from sfq_ray.raydata import Actors
+from sfq_ray.raydata import Actors, Halt
 from sfq_ray.registry import check
 from sfq_ray.report import write_report
 from sfq_ray.store import Store
@@ -159,11 +159,12 @@ def _judge(
     progress = Progress("judge", "scores", sum(expected.values()))
     progress.add(tally.total(), {"done before": tally.total()})
     with raydata.session(workers) as pool:
-        build = partial(JudgeWorker, figures, store.root, settings, plan.runs, _loader(plan, settings, store),
-                        uuid.uuid4().hex, plan.choice.offline)  # fmt: skip
+        loader, halt = _loader(plan, settings, store)
+        build = partial(JudgeWorker, figures, store.root, settings, plan.runs, loader, uuid.uuid4().hex,
+                        plan.choice.offline)  # fmt: skip
         for runs in plan.pools():
             actors = _actors(plan.engines(runs), pool)
-            for summary in raydata.run_units(units(tally.done, parts, runs, actors.most), build, actors):
+            for summary in raydata.run_units(units(tally.done, parts, runs, actors.most), build, actors, halt):
                 lost = Counter({"calls perhaps lost in flight before": summary["interrupted"]})
                 progress.add(summary["rows"], tally.add(summary["runs"]) | lost)
     progress.close()
@@ -219,11 +220,11 @@ def _kept_figures(figures: Place) -> list[str]:
     return [row["figure_id"] for row in rows if row["dropped"] is None and row["error"] is None]
 
 
-def _loader(plan: Plan, settings: Settings, store: Store) -> Loader:
-    """How workers load models; where any is hosted, behind the gates that all of them share."""
+def _loader(plan: Plan, settings: Settings, store: Store) -> tuple[Loader, Halt | None]:
+    """How workers load models; where any is hosted, behind the gates that all of them share, and what shuts these."""
     accounts = plan.accounts()
     if not accounts or plan.choice.offline:
-        return Loader(plan, settings.judge)
+        return Loader(plan, settings.judge), None
     lease_s = settings.judge.deadline_s + LEASE_MARGIN_S
     limits = {
         name: {
@@ -233,8 +234,8 @@ def _loader(plan: Plan, settings: Settings, store: Store) -> Loader:
     }  # fmt: skip
     most = plan.choice.max_usd
     budget = None if most is None else {"max_usd": most, "spent_usd": spent_usd(store, plan), "lease_s": lease_s}
-    gates, purse = raydata.shared(limits, budget)
-    return Loader(plan, settings.judge, gates, purse)
+    gates, purse, halt = raydata.shared(limits, budget)
+    return Loader(plan, settings.judge, gates, purse), halt
 
 
 def report(out: Place, target: Path | None = None, scores_in: Place | None = None) -> Path:

@@ -6,10 +6,14 @@ worker itself: neither pages nor images travel through the object store or the d
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
+import signal
 import socket
+import sys
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,9 +36,14 @@ from sfq_ray.judge.budget import Budget
 from sfq_ray.judge.limits import Account
 
 MAX_WAITING = 1_000_000  # calls that wait at the gates at once; were it reached, none that gives back got through
+STOPPED = "stopped before the end; run the same command again to continue"
 MAX_REBIRTHS = 50
 KNOCK_S = 10.0
 IDLE_LIMIT_S = 6 * 3600  # Ray ends a job that yields nothing for half an hour; a part full of slow papers may
+
+
+Halt = Callable[[str], object]
+"""Told why, no call is let through any more."""
 
 
 @dataclass(frozen=True)
@@ -157,10 +166,13 @@ def _knock(address: str | None) -> None:
         socket.create_connection((host, int(port)), KNOCK_S).close()
 
 
-def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], actors: Actors) -> Iterator[dict[str, Any]]:
+def run_units(
+    units: Sequence[dict[str, Any]], build: Callable[[], Worker], actors: Actors, halt: Halt | None = None
+) -> Iterator[dict[str, Any]]:
     """Every unit through one of the actors; yields the summaries as they come, in any order.
 
-    There are no more actors than the cluster's GPUs allow.
+    There are no more actors than the cluster's GPUs allow. With `halt` an end before the end (an interrupt, or whoever
+    takes the summaries gives up) lets workers finish the calls they have in flight.
 
     Raises FatalError when a worker says that the job cannot go on, after the others have finished the units that they
     are at: what these have in flight is paid for. A worker process that dies is replaced and its
@@ -171,10 +183,11 @@ def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], acto
     _configure()
     fewest, most = _pool_size(actors, len(units))
     groups = uuid.uuid4().hex
+    stop = ray.remote(_Stop).options(num_cpus=0).remote(most + MAX_REBIRTHS)
     dataset = ray.data.from_items([{"unit": json.dumps(unit)} for unit in units], override_num_blocks=len(units))
     results = dataset.map_batches(
         _Actor,
-        fn_constructor_args=(build, ray.remote(_Stop).options(num_cpus=0).remote(most + MAX_REBIRTHS)),
+        fn_constructor_args=(build, stop),
         batch_size=1,
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(min_size=fewest, max_size=most, max_tasks_in_flight_per_actor=1),
@@ -183,18 +196,60 @@ def run_units(units: Sequence[dict[str, Any]], build: Callable[[], Worker], acto
         ray_remote_args_fn=partial(_in_group, actors.bundles, groups) if actors.bundles else None,
     )
     fatal: str | None = None
-    try:
-        for row in results.iter_rows():
-            summary = json.loads(row["summary"])
-            if summary.get("fatal"):
-                fatal = summary["fatal"]
-            else:
-                yield summary
-    finally:
-        if actors.bundles:
-            _remove_groups(groups)
+    rows = iter(results.iter_rows())
+    with _ended_early(stop, halt) as end:
+        try:
+            for row in rows:
+                summary = json.loads(row["summary"])
+                if summary.get("fatal"):
+                    fatal = summary["fatal"]
+                else:
+                    yield summary
+        except GeneratorExit:
+            if halt is not None:
+                end()
+                for _ in rows:
+                    continue
+            raise
+        finally:
+            if actors.bundles:
+                _remove_groups(groups)
     if fatal is not None:
         raise FatalError(fatal)
+
+
+@contextmanager
+def _ended_early(stop: Any, halt: Halt | None) -> Iterator[Callable[[], None]]:
+    """Yields what ends the job early; the first SIGINT or SIGTERM does so too, a second one at once.
+
+    Raises KeyboardInterrupt at the end where there was a signal. A handler must not call Ray, so a thread does.
+    """
+    asked = threading.Event()
+
+    def tell() -> None:
+        asked.wait()
+        if halt is not None:
+            stop.told.remote(STOPPED)
+            halt(STOPPED)
+
+    def handle(number: int, frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+        sys.stderr.write("\nsfq: finishing the calls in flight; once more to stop at once\n")
+
+    if halt is None or threading.current_thread() is not threading.main_thread():
+        yield asked.set
+        return
+    threading.Thread(target=tell, daemon=True).start()
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked.set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if asked.is_set():
+        raise KeyboardInterrupt
 
 
 def _pool_size(actors: Actors, units: int) -> tuple[int, int]:
@@ -233,8 +288,23 @@ class _Shared:
         self.accounts = {name: Account(**limit) for name, limit in limits.items()}
         self.budget = None if budget is None else Budget(**budget)
 
-    async def acquire(self, account: str, tokens: int) -> int:
-        return await self.accounts[account].acquire(tokens)
+        self.halted: str | None = None
+        self.halting = asyncio.Event()
+
+    async def halt(self, why: str) -> None:
+        self.halted = why
+        self.halting.set()
+
+    async def acquire(self, account: str, tokens: int) -> int | str:
+        """The lease, or why no call is let through any more."""
+        lease = asyncio.ensure_future(self.accounts[account].acquire(tokens))
+        halted = asyncio.ensure_future(self.halting.wait())
+        await asyncio.wait({lease, halted}, return_when=asyncio.FIRST_COMPLETED)
+        halted.cancel()
+        if self.halted is None:
+            return lease.result()
+        lease.cancel()
+        return self.halted
 
     async def release(self, account: str, lease: int, outcome: str, retry_after_s: float | None) -> None:
         await self.accounts[account].release(lease, outcome, retry_after_s)
@@ -260,7 +330,9 @@ class SharedGate:
     account: str
 
     async def acquire(self, tokens: int) -> int:
-        lease: int = await self.actor.acquire.remote(self.account, tokens)
+        lease: int | str = await self.actor.acquire.remote(self.account, tokens)
+        if isinstance(lease, str):
+            raise FatalError(lease)
         return lease
 
     async def release(self, lease: int, outcome: str, retry_after_s: float | None = None) -> None:
@@ -285,11 +357,14 @@ class SharedPurse:
 
 def shared(
     limits: Mapping[str, Mapping[str, Any]], budget: Mapping[str, float] | None
-) -> tuple[dict[str, SharedGate], SharedPurse | None]:
-    """Gates by account and the purse, of the arguments of Account and Budget; they live as long as the handles do."""
+) -> tuple[dict[str, SharedGate], SharedPurse | None, Halt]:
+    """Gates by account and the purse, of the arguments of Account and Budget, and what shuts all gates.
+
+    They live as long as the handles to them do.
+    """
     actor = ray.remote(_Shared).options(num_cpus=0, max_concurrency=MAX_WAITING).remote(limits, budget)
     gates = {name: SharedGate(actor, name) for name in limits}
-    return gates, None if budget is None else SharedPurse(actor)
+    return gates, None if budget is None else SharedPurse(actor), actor.halt.remote
 
 
 def _configure() -> None:

@@ -238,3 +238,28 @@ def test_repeats_of_a_share_judge_the_same_figures(extracted, tmp_path):
     ]
     assert other.returncode == 1
     assert "share" in other.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_pays_for_nothing_twice(extracted, tmp_path, number):
+    out = tmp_path / "out"
+    config = tmp_path / "config.yaml"
+    config.write_text("judge: {calls_in_flight: 3}")
+    with ProtocolServer(models=served(), latency_s=0.6) as server:
+        models = models_file(tmp_path / "models.yaml", server.url)
+        line = command("judge", extracted, "--out", out, "--matrix", MATRIX, "--models", models, "--runs", "D2,F3,F8",
+                       "--config", config)  # fmt: skip
+        job = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        begin = time.monotonic()
+        while not server.accepted and time.monotonic() - begin < 60:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        job.send_signal(number)
+        _, said = job.communicate(timeout=120)
+        assert job.returncode == 130, said
+        assert "finishing the calls in flight" in said
+        assert "run the same command again" in said
+        stopped_at = sum(server.accepted.values())
+        sfq(*line[3:])
+    (distinct,) = ask(out, "select count(distinct request_id) from {calls}")[0]
+    assert stopped_at < distinct == sum(server.accepted.values())
