@@ -64,7 +64,8 @@ DYING = """
 import os
 from sfq_ray import raydata
 from sfq_ray.errors import FatalError
-raydata.MAX_REBIRTHS = 3
+from sfq_ray.raydata import units
+units.MAX_REBIRTHS = 3
 class Worker:
     def __call__(self, unit):
         os._exit(1)

@@ -1,17 +1,9 @@
-"""Ray at the edge: units of work go to a pool of actors, one after the other, and their summaries come back.
-
-The only module besides judge.backends that imports ray. A unit (a part of the tables) is read and written by the
-worker itself: neither pages nor images travel through the object store or the driver.
-"""
+"""Units of work through a pool of actors of Ray Data."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import logging
-import os
 import signal
-import socket
 import sys
 import threading
 import uuid
@@ -32,18 +24,12 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from sfq_ray.config import ConfigError
 from sfq_ray.errors import FatalError
-from sfq_ray.judge.budget import Budget
-from sfq_ray.judge.limits import Account
+from sfq_ray.raydata.accounts import Halt
+from sfq_ray.raydata.session import quiet_loggers
 
-MAX_WAITING = 1_000_000  # calls that wait at the gates at once; were it reached, none that gives back got through
 STOPPED = "stopped before the end; run the same command again to continue"
 MAX_REBIRTHS = 50
-KNOCK_S = 10.0
 IDLE_LIMIT_S = 6 * 3600  # Ray ends a job that yields nothing for half an hour; a part full of slow papers may
-
-
-Halt = Callable[[str], object]
-"""Told why, no call is let through any more."""
 
 
 @dataclass(frozen=True)
@@ -127,43 +113,6 @@ class _Actor:
             return {"fatal": ray.get(self.stop.told.remote(str(error)))}
         self.stop.finished.remote()
         return summary
-
-
-@contextmanager
-def session(workers: int | None) -> Iterator[int]:
-    """A running Ray, the job's own or a local one. Yields the number of workers."""
-    started = not ray.is_initialized()
-    if started:
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
-        _quiet_loggers()
-        _start(os.environ.get("RAY_ADDRESS"), workers)
-    try:
-        yield workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-    finally:
-        if started:
-            ray.shutdown()
-
-
-def _start(address: str | None, workers: int | None) -> None:
-    """Joins the cluster at `address`, or starts a Ray of the job's own, whatever other one runs on this machine."""
-    local = {"address": "local", "num_cpus": workers or os.cpu_count(), "include_dashboard": False}
-    options: dict[str, Any] = {"address": address} if address else local
-    try:
-        _knock(address)
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **options)
-    except (OSError, ray.exceptions.RayError) as error:
-        raise FatalError(
-            f"RAY_ADDRESS={address}: no Ray answers there ({str(error).splitlines()[0]}). Start it, or give every "
-            "node and this one its token (RAY_AUTH_TOKEN_PATH), or unset RAY_ADDRESS to run on this machine alone"
-        ) from error
-
-
-def _knock(address: str | None) -> None:
-    """Raises OSError where nobody listens at host:port: Ray itself would try for a long time without a word."""
-    host, _, port = (address or "").rpartition(":")
-    if port.isdigit() and "/" not in host:
-        socket.create_connection((host, int(port)), KNOCK_S).close()
 
 
 def run_units(
@@ -281,101 +230,10 @@ def _remove_groups(groups: str) -> None:
             remove_placement_group(get_placement_group(group["name"]))
 
 
-class _Shared:
-    """The accounts and the purse of a job in one process, asked by all of its workers."""
-
-    def __init__(self, limits: Mapping[str, Mapping[str, Any]], budget: Mapping[str, Any] | None) -> None:
-        self.accounts = {name: Account(**limit) for name, limit in limits.items()}
-        self.budget = None if budget is None else Budget(**budget)
-
-        self.halted: str | None = None
-        self.halting = asyncio.Event()
-
-    async def halt(self, why: str) -> None:
-        self.halted = why
-        self.halting.set()
-
-    async def acquire(self, account: str, tokens: int) -> int | str:
-        """The lease, or why no call is let through any more."""
-        lease = asyncio.ensure_future(self.accounts[account].acquire(tokens))
-        halted = asyncio.ensure_future(self.halting.wait())
-        await asyncio.wait({lease, halted}, return_when=asyncio.FIRST_COMPLETED)
-        halted.cancel()
-        if self.halted is None:
-            return lease.result()
-        lease.cancel()
-        return self.halted
-
-    async def release(self, account: str, lease: int, outcome: str, retry_after_s: float | None) -> None:
-        await self.accounts[account].release(lease, outcome, retry_after_s)
-
-    async def reserve(self, usd: float) -> int | str:
-        """The receipt, or what is wrong, since an exception would come back wrapped."""
-        assert self.budget is not None
-        try:
-            return await self.budget.reserve(usd)
-        except FatalError as error:
-            return str(error)
-
-    async def settle(self, receipt: int, paid_usd: float) -> None:
-        assert self.budget is not None
-        await self.budget.settle(receipt, paid_usd)
-
-
-@dataclass(frozen=True)
-class SharedGate:
-    """The gate of one account (judge.limits.Gate) for all workers."""
-
-    actor: Any
-    account: str
-
-    async def acquire(self, tokens: int) -> int:
-        lease: int | str = await self.actor.acquire.remote(self.account, tokens)
-        if isinstance(lease, str):
-            raise FatalError(lease)
-        return lease
-
-    async def release(self, lease: int, outcome: str, retry_after_s: float | None = None) -> None:
-        self.actor.release.remote(self.account, lease, outcome, retry_after_s)
-
-
-@dataclass(frozen=True)
-class SharedPurse:
-    """The purse of the job (judge.budget.Purse) for all workers."""
-
-    actor: Any
-
-    async def reserve(self, usd: float) -> int:
-        receipt: int | str = await self.actor.reserve.remote(usd)
-        if isinstance(receipt, str):
-            raise FatalError(receipt)
-        return receipt
-
-    async def settle(self, receipt: int, paid_usd: float) -> None:
-        await self.actor.settle.remote(receipt, paid_usd)
-
-
-def shared(
-    limits: Mapping[str, Mapping[str, Any]], budget: Mapping[str, float] | None
-) -> tuple[dict[str, SharedGate], SharedPurse | None, Halt]:
-    """Gates by account and the purse, of the arguments of Account and Budget, and what shuts all gates.
-
-    They live as long as the handles to them do.
-    """
-    actor = ray.remote(_Shared).options(num_cpus=0, max_concurrency=MAX_WAITING).remote(limits, budget)
-    gates = {name: SharedGate(actor, name) for name in limits}
-    return gates, None if budget is None else SharedPurse(actor), actor.halt.remote
-
-
 def _configure() -> None:
     context = ray.data.DataContext.get_current()
-    _quiet_loggers()  # once more: Ray Data sets its own levels when it is first used
+    quiet_loggers()  # once more: Ray Data sets its own levels when it is first used
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.execution_options.preserve_order = False
     context.execution_no_progress_timeout_s = IDLE_LIMIT_S
-
-
-def _quiet_loggers() -> None:
-    for name in ("ray", "ray.data", "ray.data._internal"):
-        logging.getLogger(name).setLevel(logging.ERROR)
