@@ -14,8 +14,8 @@ import typer
 
 from sfq_ray.config import ConfigError, Settings, load
 from sfq_ray.evaluate.commands import evaluation
-from sfq_ray.places import Place, place
-from sfq_ray.terminal import clear_errors, quiet
+from sfq_ray.places import Place
+from sfq_ray.terminal import anywhere, clear_errors, local, quiet
 
 app = typer.Typer(
     help="Research-paper PDFs in, scored scientific figures out. Start with: sfq run PDFS --out DIR",
@@ -34,10 +34,10 @@ Paths = Annotated[
     ),
 ]
 Out = Annotated[
-    Any, typer.Option("--out", "-o", parser=place, metavar="PLACE", help="Directory or s3://..., to continue in.")
+    Any, typer.Option("--out", "-o", parser=anywhere, metavar="PLACE", help="Directory or s3://..., to continue in.")
 ]
 OutArgument = Annotated[
-    Any, typer.Argument(parser=place, metavar="DIR", help="Output directory of an earlier job, or s3://...")
+    Any, typer.Argument(parser=anywhere, metavar="DIR", help="Output directory of an earlier job, or s3://...")
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="YAML file with settings; `sfq settings` prints all.")]
 Workers = Annotated[
@@ -46,7 +46,9 @@ Workers = Annotated[
 Ocr = Annotated[
     str | None, typer.Option("--ocr", help="OCR for raster figures: rapidocr, none, or one that the settings describe.")
 ]
-Backend = Annotated[str | None, typer.Option("--backend", help="Judge backend: rules needs no model and no key.")]
+Backend = Annotated[
+    str | None, typer.Option("--backend", help="Judge: rules, without model and key, or a model of `sfq doctor`.")
+]
 Protocols = Annotated[
     str | None, typer.Option("--protocols", help="Comma-separated: direct,sidecar,agent. Default: all three.")
 ]
@@ -86,7 +88,7 @@ def judge(
     figures: OutArgument, config: Config = None, workers: Workers = None, backend: Backend = None,
     protocols: Protocols = None,
     out: Annotated[
-        Any, typer.Option("--out", "-o", parser=place, metavar="PLACE", help="For calls/ and scores/. Default: DIR.")
+        Any, typer.Option("--out", "-o", parser=anywhere, metavar="PLACE", help="For calls/ and scores/. Default: DIR.")
     ] = None,
     matrix: Annotated[Path | None, typer.Option("--matrix", help="YAML file of runs, as jobs/eval1200.yaml.")] = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Of these, such as D1,S*,F3. Default: all.")] = None,
@@ -133,6 +135,8 @@ def doctor(
         from sfq_ray.judge.matrix import choose, load_matrix
 
         known = load_models(models)
+        if matrix is None and runs is not None:
+            raise ConfigError("--runs: chooses from a matrix; give --matrix too")
         if matrix is not None:
             names = dict.fromkeys(name for run in choose(load_matrix(matrix), runs) for name in run.models)
             missing = [name for name in names if name not in known]
@@ -152,9 +156,12 @@ def doctor(
 def report(
     tables: OutArgument,
     scores: Annotated[
-        Any, typer.Option(parser=place, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
+        Any, typer.Option(parser=anywhere, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder of the report. Default: DIR/report.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", parser=local, metavar="DIR", help="Folder of the report. Default: DIR/report."),
+    ] = None,
 ) -> None:
     """Write the report of an output directory: report/index.html."""
     with clear_errors():
@@ -189,11 +196,13 @@ def _summary(out: Place, judged: Place | None = None) -> None:
 
     now = pipelines.totals(out)
     scores = now.scores if judged is None else pipelines.totals(judged).scores
-    typer.echo(_sum_line("papers", now.papers, ("kept", "dropped", "failed")) + f"; {now.pages:,} pages")
+    if now.papers:  # imported figures come without
+        typer.echo(_sum_line("papers", now.papers, ("kept", "dropped", "failed")) + f"; {now.pages:,} pages")
     _failed(now.failed)
     typer.echo(_sum_line("figures", now.figures, ("kept", "dropped", "failed")))
-    kept, uncited = (sum(getattr(shard, name) for shard in now.shards) for name in ("figures", "uncited"))
-    typer.echo(f"citations: {kept - uncited:,} of {kept:,} kept figures have a citing paragraph")
+    if now.papers:
+        kept, uncited = (sum(getattr(shard, name) for shard in now.shards) for name in ("figures", "uncited"))
+        typer.echo(f"citations: {kept - uncited:,} of {kept:,} kept figures have a citing paragraph")
     for shard in now.shards:
         if shard.out_of_line:
             typer.echo(

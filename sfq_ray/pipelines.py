@@ -35,7 +35,7 @@ from sfq_ray.places import Place
 from sfq_ray.progress import Progress
 from sfq_ray.raydata import Actors, Halt
 from sfq_ray.registry import check
-from sfq_ray.report import write_report
+from sfq_ray.report import REPORT, check_replaceable, write_report
 from sfq_ray.store import Store
 
 DEFAULT = Choice()
@@ -249,19 +249,22 @@ def report(out: Place, target: Path | None = None, scores_in: Place | None = Non
             f"{out}: neither papers/ nor figures/ here; run `sfq extract PDFS --out {out}` or `sfq import DATASET "
             f"--out {out}` first (scores elsewhere: --scores)"
         )
+    if scores_in is not None and not Store(scores_in).parts("scores"):
+        raise FatalError(f"{scores_in}: no scores/ here; run `sfq judge {out} --out {scores_in}` first")
     return write_report(out, _report_folder(out, target), scores_in) / "index.html"
 
 
 def _report_folder(out: Place, target: Path | None) -> Path:
     """Where the page with its thousands of small files goes, which a browser opens from a local folder."""
-    if target is not None:
-        return target
-    if not isinstance(out, Path):
-        raise FatalError(
-            f"{out}: a report is written to a local folder; run `sfq extract` and `sfq judge` there, "
-            f"then `sfq report {out} --out FOLDER`"
-        )
-    return out / "report"
+    if target is None:
+        if not isinstance(out, Path):
+            raise FatalError(
+                f"{out}: a report is written to a local folder; run `sfq extract` and `sfq judge` there, "
+                f"then `sfq report {out} --out FOLDER`"
+            )
+        target = out / "report"
+    check_replaceable(target, REPORT, "report")
+    return target
 
 
 def totals(out: Place) -> Totals:

@@ -14,11 +14,33 @@ import typer
 
 from sfq_ray.config import ConfigError
 from sfq_ray.errors import FatalError
+from sfq_ray.places import Place, place
 
 NATIVE_LOG_BYTES = 4000  # shown of what native code said before an unexpected failure
 
-Out = Annotated[Path, typer.Option("--out", "-o", help="Output directory. The same command continues in it.")]
-OutArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Output directory of an earlier job.")]
+
+def anywhere(location: str) -> Place:
+    """A folder or a prefix of an object store, as an option gives it. Raises typer.BadParameter."""
+    try:
+        return place(location)
+    except ConfigError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def local(location: str) -> Path:
+    """A folder, as an option gives it. Raises typer.BadParameter for an object store, which is no name of a folder."""
+    if "://" in location:
+        raise typer.BadParameter(f"{location}: this command needs a local folder here, not an object store")
+    return Path(location)
+
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", parser=local, metavar="DIR", help="Output directory. The same command continues in it."
+    ),
+]
+OutArgument = Annotated[Path, typer.Argument(parser=local, metavar="DIR", help="Output directory of an earlier job.")]
 
 
 @contextmanager

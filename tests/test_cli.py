@@ -65,6 +65,7 @@ def test_help_everywhere(command):
         (["run", "a.pdf", "--out", "o", "--config", "wrong.yaml"], "extract.dp: Extra inputs are not permitted"),
         (["run", "a.pdf", "--out", "o", "--protocols", "telepathy"], "judge.protocols"),
         (["extract", "bad.csv", "--out", "o"], "no value in the column 'path'"),
+        (["doctor", "--runs", "D1"], "--runs: chooses from a matrix"),
     ],
 )
 def test_each_mistake_has_one_clear_line(tmp_path, monkeypatch, arguments, words):
@@ -78,6 +79,29 @@ def test_each_mistake_has_one_clear_line(tmp_path, monkeypatch, arguments, words
     assert words in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["extract", "a.pdf", "--out", "ftp://host/out"], "use a folder, s3:// or gs://"),
+        (["judge", "ftp://host/out"], "use a folder, s3:// or gs://"),
+        (["evaluate", "o", "--scores", "ftp://host/out"], "use a folder, s3:// or gs://"),
+        (["report", "o", "--out", "s3://bucket/o"], "needs a local folder"),
+        (["import", "data", "--out", "s3://bucket/o"], "needs a local folder"),
+        (["gold", "audit", "s3://bucket/o"], "needs a local folder"),
+        (["split", "s3://bucket/o"], "needs a local folder"),
+        (["fit", "s3://bucket/o", "--out", "f"], "needs a local folder"),
+        (["release", "o", "--out", "s3://bucket/o"], "needs a local folder"),
+        (["evaluate", "o", "--out", "s3://bucket/o"], "needs a local folder"),
+    ],
+)
+def test_a_place_that_a_command_cannot_use_is_a_wrong_option(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.replace("│", " ").split())
+    assert not list(tmp_path.iterdir()), "no folder of that name was made"
 
 
 @pytest.mark.parametrize("option", [["--ocr", "telescope"], ["--backend", "oracle"]])

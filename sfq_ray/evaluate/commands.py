@@ -10,8 +10,7 @@ import typer
 
 from sfq_ray.config import ConfigError
 from sfq_ray.errors import FatalError
-from sfq_ray.places import place
-from sfq_ray.terminal import Out, OutArgument, clear_errors
+from sfq_ray.terminal import Out, OutArgument, anywhere, clear_errors, local
 
 evaluation = typer.Typer()
 gold = typer.Typer(help="Human ratings.", no_args_is_help=True)
@@ -68,7 +67,12 @@ def split_(
 @evaluation.command("release")
 def release_(
     source: OutArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the dataset; a former release is replaced.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", parser=local, metavar="DIR", help="Folder of the dataset; a former release is replaced."
+        ),
+    ],
     split: Annotated[Path | None, typer.Option("--split", help="A split to go along. Default: DIR/splits.")] = None,
     name: Annotated[str | None, typer.Option("--name", help="Of the dataset. Default: DIR's.")] = None,
     licence: Annotated[str, typer.Option("--license", help="The hub's id of the dataset's licence.")] = "unknown",
@@ -85,13 +89,18 @@ def evaluate_(
     out: OutArgument,
     scores: Annotated[
         list[Any] | None,
-        typer.Option(parser=place, metavar="PLACE", help="Where `sfq judge --out` led; may be given several times."),
+        typer.Option(
+            parser=anywhere, metavar="PLACE", help="Where `sfq judge --out` led, once or several times. Default: DIR."
+        ),
     ] = None,
     split: Annotated[Path | None, typer.Option("--split", help="Only the figures of this file of splits/.")] = None,
     reference: Annotated[
         str | None, typer.Option("--reference", metavar="RUN", help="Test every run against this one too.")
     ] = None,
-    to: Annotated[Path | None, typer.Option("--out", "-o", help="For the files. Default: DIR/evaluation.")] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", parser=local, metavar="DIR", help="For the files. Default: DIR/evaluation."),
+    ] = None,
     draws: Annotated[int, typer.Option("--draws", min=100, help="Resamples for intervals and tests.")] = 10_000,
     models: Annotated[Path | None, typer.Option("--models", help="YAML file of model records, over ours.")] = None,
     prices: Annotated[Path | None, typer.Option("--prices", help="YAML file of prices, over ours.")] = None,
@@ -126,9 +135,12 @@ def evaluate_(
 @evaluation.command("fit")
 def fit_(
     source: OutArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", help="For scores/ and the model cards in fit/.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", parser=local, metavar="DIR", help="For scores/ and the model cards in fit/."),
+    ],
     scores: Annotated[
-        Any, typer.Option(parser=place, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
+        Any, typer.Option(parser=anywhere, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
     ] = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Judges whose scores are features, as D1,S2.")] = None,
     calibrate: Annotated[str | None, typer.Option("--calibrate", help="Calibrate this judge instead.")] = None,

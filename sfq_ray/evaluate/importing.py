@@ -179,7 +179,9 @@ def compared_means(
     """Means that differ: those of human_means.csv from the JSONL's, and those of the JSONL from its annotations'."""
     jsonl = {key.figure_id: values for key, values in stated.items()}
     report: Report = {
-        "means that differ from the annotations'": _differences({r["figure_id"]: r for r in gold(ratings)}, jsonl)
+        "means that differ from those of the annotations": _differences(
+            {r["figure_id"]: r for r in gold(ratings)}, jsonl
+        )
     }
     if csv.is_file():
         rows = {

@@ -92,7 +92,13 @@ class Plan:
 
 
 def make_plan(settings: Judge, choice: Choice) -> Plan:
-    """Raises ConfigError for unknown runs and models, and for a budget over models without a price."""
+    """Raises ConfigError for unknown runs and models, a share of no repeats, a budget of unknown prices."""
+    if choice.repeat_share < 1 and choice.repeat == 1:
+        raise ConfigError("--repeat-share: is the share of the figures that repeats judge; give --repeat 2 or more too")
+    if choice.repeat_share == 0:
+        raise ConfigError(
+            "--repeat-share 0: the repeats would judge no figure; leave both out, or give a share above 0"
+        )
     if choice.matrix is None:
         runs = choose(own_runs(settings.backend, settings.protocols), choice.runs)
     else:

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 
+from sfq_ray.errors import FatalError
 from sfq_ray.places import Place
 from sfq_ray.report.entries import FEATURES, PAPER_COLUMNS, figure_detail, figure_entry, paper_entry
 from sfq_ray.report.images import Picture, picture
@@ -31,14 +33,18 @@ from sfq_ray.rubric import NAMES
 
 DETAILS_PER_FILE = 50
 SHELL = ("index.html", "report.css", "report.js")
+REPORT = ("report.js", "report.css", "index.html", "data", "thumbs", "images")
+"""What a report's folder holds; the first tells that it is one."""
+DESKTOP = ".DS_Store"  # left by a file manager that only looked
 
 
 def write_report(out: Place, target: Path, scores_in: Place | None = None) -> Path:
     """Writes the folder `target` from out/papers, out/figures and the scores/ of `scores_in`, else of `out`.
 
     Returns `target`. A former report is replaced only when the new one is complete. Raises FatalError when the tables
-    cannot be read.
+    cannot be read, or when `target` holds something else, which would be lost.
     """
+    check_replaceable(target, REPORT, "report")
     tables = read_tables(out, scores_in)
     partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a run that was interrupted
@@ -97,6 +103,21 @@ def _write_data(tables: Tables, suffixes: dict[int, str], folder: Path) -> None:
             details.append(figure_detail(figure, scores))
         name = f"details-{part:04}"
         (folder / f"{name}.js").write_bytes(data_script(name, details))
+
+
+def check_replaceable(target: Path, names: Sequence[str], what: str) -> None:
+    """Raises FatalError where `target`, which is to be replaced as a whole, holds anything but a former `what`.
+
+    `names` are patterns of what one holds; the first of them must be there.
+    """
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise FatalError(f"{target}: is a file; choose another --out")
+    there = sorted(path.name for path in target.iterdir() if path.name != DESKTOP)
+    foreign = [name for name in there if names[0] not in there or not any(fnmatchcase(name, each) for each in names)]
+    if foreign:
+        raise FatalError(f"{target}: holds {foreign[0]}, which is no part of a {what}; choose an empty or a new --out")
 
 
 def replace_folder(partial: Path, target: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_row_becomes_a_figure_and_its_ratings(dataset, tmp_path):
     assert {row["row"] for row in ratings} == {1}
     assert gold(ratings)[0]["overall"] == pytest.approx(5.8)
     assert report["raters per figure"] == {"3": 1}
-    assert report["means that differ from the annotations'"]["count"] == 0
+    assert report["means that differ from those of the annotations"]["count"] == 0
     assert json.loads((tmp_path / "o" / "import.json").read_text())["DATA"] == report
 
 

@@ -16,6 +16,7 @@ from judged_made_up import WORKED_EXAMPLE, Made, figure, rated, score, write
 from PIL import Image
 
 from sfq_ray import pipelines
+from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.evaluation import evaluate
 from sfq_ray.evaluate.judgements import read_judgements
 from sfq_ray.evaluate.page import read_evidence, shown_figures, write_page
@@ -289,6 +290,15 @@ def test_a_former_page_is_replaced(made, tmp_path):
     assert len(run_pages(tmp_path / "to")) == 5
     assert not list((tmp_path / "to").glob(".*"))
     assert "c-direct" not in (tmp_path / "to" / "index.html").read_text()
+
+
+def test_a_folder_page_of_another_kind_is_not_replaced(made, tmp_path):
+    kept = tmp_path / "site" / "page" / "thesis.tex"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("x")
+    with pytest.raises(FatalError, match=r"holds thesis\.tex, which is no part of a page"):
+        published(made.out, tmp_path / "site")
+    assert kept.read_text() == "x"
 
 
 def test_one_figure_without_picture_reasons_or_money(tmp_path):

@@ -61,7 +61,7 @@ def test_what_was_released_comes_back(source, tmp_path):
         assert back[figure_id] == expected
     released = [row for row in ratings_of(source) if row["figure_id"] in KEPT]
     assert sorted(ratings_of(tmp_path / "back"), key=repr) == sorted(released, key=repr)
-    assert report["means that differ from the annotations'"]["count"] == 0
+    assert report["means that differ from those of the annotations"]["count"] == 0
     assert report["means in CSV that differ"]["count"] == report["figures in one of CSV and JSONL only"] == 0
     assert report["counts"] == {"rows read": 5, "figures kept": 5}
 

@@ -57,6 +57,12 @@ def test_a_model_without_a_record_is_named(tmp_path):
         make_plan(Judge(), Choice(matrix=tmp_path / "matrix.yaml"))
 
 
+@pytest.mark.parametrize(("repeat", "share"), [(1, 0.1), (1, 0.0), (3, 0.0)])
+def test_a_share_of_no_repeats_is_refused(tmp_path, repeat, share):
+    with pytest.raises(ConfigError, match="--repeat-share"):
+        make_plan(Judge(), choice(tmp_path, repeat=repeat, repeat_share=share))
+
+
 def test_a_budget_needs_prices(tmp_path):
     with pytest.raises(ConfigError, match="no USD price is known for mine"):
         make_plan(Judge(), choice(tmp_path, max_usd=1.0))

@@ -127,6 +127,30 @@ def test_a_report_that_fails_leaves_the_former_one(out: Path) -> None:
     assert not list(out.glob(".report*"))
 
 
+def test_a_folder_that_holds_something_else_is_not_replaced(out: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    assert write_report(out, mine) == mine, "an empty one is free"
+    (mine / ".DS_Store").write_bytes(b"")
+    write_report(out, mine)
+    (mine / "thesis.tex").write_text("x")
+    before = digests(mine)
+    with pytest.raises(FatalError, match=r"holds thesis\.tex, which is no part of a report"):
+        write_report(out, mine)
+    assert digests(mine) == before
+    data = tmp_path / "dataset"
+    (data / "images").mkdir(parents=True)
+    for target in (data, mine / "thesis.tex", out):
+        with pytest.raises(FatalError, match=r"(another|new) --out"):
+            pipelines.report(out, target)
+
+
+def test_scores_that_are_not_there_are_no_empty_report(out: Path, tmp_path: Path) -> None:
+    with pytest.raises(FatalError, match="nowhere: no scores/ here; run `sfq judge"):
+        pipelines.report(out, None, tmp_path / "nowhere")
+    assert not (out / "report").exists()
+
+
 def test_a_directory_without_tables_is_named(tmp_path: Path) -> None:
     with pytest.raises(FatalError, match="run the extract job into it first"):
         write_report(tmp_path, tmp_path / "report")

@@ -25,10 +25,11 @@ from sfq_ray.evaluate.page.plots import reach_of
 from sfq_ray.evaluate.page.run import run_page
 from sfq_ray.evaluate.page.shell import FOLDER, run_file
 from sfq_ray.evaluate.sheets import differences
-from sfq_ray.report.build import replace_folder
+from sfq_ray.report.build import check_replaceable, replace_folder
 from sfq_ray.store import disk_error
 
 STYLES = (("sfq_ray.report", "report.css"), ("sfq_ray.evaluate.page", "evaluation.css"))
+PAGE = ("evaluation.css", "report.css", "thumbs", "run-*.html")  # what the folder holds; the first tells that it is one
 
 
 def shown_figures(evaluation: Evaluation) -> dict[str, set[str]]:
@@ -48,6 +49,7 @@ def write_page(
 
     `record` is publish.record's, `evidence` that of `shown_figures`. A former page stays until the new one is whole.
     """
+    check_replaceable(out / FOLDER, PAGE, "page of an evaluation")
     pictures = [figure_id for figure_id in sorted(evidence) if evidence[figure_id].thumbnail is not None]
     thumbs = {figure_id: number for number, figure_id in enumerate(pictures)}
     partial = out / f".{FOLDER}.partial"
