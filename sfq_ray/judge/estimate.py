@@ -131,7 +131,7 @@ class _Count:
     def _missing(self, tokens: int, name: str) -> None:
         self.total.input_tokens += tokens
         self.total.output_tokens += REPLY_TOKENS
-        if self.plan.models[name].backend != EMBEDDED.backend:
+        if not self.plan.models[name].local:  # an engine of one's own sends no bill
             price = usd(Usage(tokens, REPLY_TOKENS, 0), name, self.plan.prices)
             self.total.usd = None if price is None or self.total.usd is None else self.total.usd + price
 

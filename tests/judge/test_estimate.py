@@ -91,3 +91,14 @@ def test_another_currency_is_no_usd(store, tmp_path):
     assert [run.usd for run in estimates(store, store, [PART], plan, settings.judge)] == [None]
     judge(store, plan, settings)
     assert spent_usd(store, plan) == 0
+
+
+def test_an_engine_of_ones_own_sends_no_bill(store, tmp_path):
+    (tmp_path / "matrix.yaml").write_text(
+        yaml.safe_dump({"runs": [{"id": "D", "protocol": "direct", "model": "internvl3-78b"}]})
+    )
+    settings = load()
+    plan = make_plan(settings.judge, Choice(matrix=tmp_path / "matrix.yaml"))
+    (found,) = estimates(store, store, [PART], plan, settings.judge)
+    assert found.calls > 0
+    assert found.usd == 0
