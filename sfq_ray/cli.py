@@ -91,12 +91,12 @@ def judge(
         Any, typer.Option("--out", "-o", parser=anywhere, metavar="PLACE", help="For calls/ and scores/. Default: DIR.")
     ] = None,
     matrix: Annotated[Path | None, typer.Option("--matrix", help="YAML file of runs, as jobs/eval1200.yaml.")] = None,
-    runs: Annotated[str | None, typer.Option("--runs", help="Of these, such as D1,S*,F3. Default: all.")] = None,
-    models: Annotated[Path | None, typer.Option("--models", help="YAML file of model records, over ours.")] = None,
-    prices: Annotated[Path | None, typer.Option("--prices", help="YAML file of prices, over ours.")] = None,
+    runs: Annotated[str | None, typer.Option("--runs", help="Only these runs, as D1,S*,F3. Default: all.")] = None,
+    models: Annotated[Path | None, typer.Option("--models", help="YAML of model records, over those shipped.")] = None,
+    prices: Annotated[Path | None, typer.Option("--prices", help="YAML of prices, over those shipped.")] = None,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Judge so many times, for test-retest.")] = 1,
     repeat_share: Annotated[
-        float, typer.Option("--repeat-share", min=0, max=1, help="Of the figures, in repeats; always the same ones.")
+        float, typer.Option("--repeat-share", min=0, max=1, help="Share of figures that repeats judge; fixed ones.")
     ] = 1.0,
     max_usd: Annotated[float | None, typer.Option("--max-usd", min=0, help="Stop before spending more.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Call nobody: rebuild scores/ from calls/.")] = False,
@@ -123,8 +123,8 @@ def judge(
 @app.command()
 def doctor(
     matrix: Annotated[Path | None, typer.Option("--matrix", help="Only the models of these runs.")] = None,
-    runs: Annotated[str | None, typer.Option("--runs", help="Of these, such as D1,S*,F3.")] = None,
-    models: Annotated[Path | None, typer.Option("--models", help="YAML file of model records, over ours.")] = None,
+    runs: Annotated[str | None, typer.Option("--runs", help="Only these runs of the matrix, as D1,S*,F3.")] = None,
+    models: Annotated[Path | None, typer.Option("--models", help="YAML of model records, over those shipped.")] = None,
     probe: Annotated[bool, typer.Option("--probe", help="Make one call to each; it costs a little.")] = False,
     config: Config = None,
 ) -> None:  # fmt: skip

@@ -13,7 +13,7 @@ from sfq_ray.errors import FatalError
 from sfq_ray.terminal import Out, OutArgument, anywhere, clear_errors, local
 
 evaluation = typer.Typer()
-gold = typer.Typer(help="Human ratings.", no_args_is_help=True)
+gold = typer.Typer(help="Checks of human ratings.", no_args_is_help=True)
 evaluation.add_typer(gold, name="gold")
 
 
@@ -74,7 +74,7 @@ def release_(
         ),
     ],
     split: Annotated[Path | None, typer.Option("--split", help="A split to go along. Default: DIR/splits.")] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Of the dataset. Default: DIR's.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the dataset. Default: that of DIR.")] = None,
     licence: Annotated[str, typer.Option("--license", help="The hub's id of the dataset's licence.")] = "unknown",
 ) -> None:
     """Write the kept figures and their ratings as a dataset in the benchmark's layout, with a data card."""
@@ -102,8 +102,8 @@ def evaluate_(
         typer.Option("--out", "-o", parser=local, metavar="DIR", help="For the files. Default: DIR/evaluation."),
     ] = None,
     draws: Annotated[int, typer.Option("--draws", min=100, help="Resamples for intervals and tests.")] = 10_000,
-    models: Annotated[Path | None, typer.Option("--models", help="YAML file of model records, over ours.")] = None,
-    prices: Annotated[Path | None, typer.Option("--prices", help="YAML file of prices, over ours.")] = None,
+    models: Annotated[Path | None, typer.Option("--models", help="YAML of model records, over those shipped.")] = None,
+    prices: Annotated[Path | None, typer.Option("--prices", help="YAML of prices, over those shipped.")] = None,
 ) -> None:
     """Measure judges against human gold: a leaderboard with intervals and tests, in evaluation/."""
     os.environ.setdefault(
@@ -144,8 +144,8 @@ def fit_(
     ] = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Judges whose scores are features, as D1,S2.")] = None,
     calibrate: Annotated[str | None, typer.Option("--calibrate", help="Calibrate this judge instead.")] = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Parts of the papers.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the boosting and the shuffling.")] = 0,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Parts that the papers are divided into.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed of the boosting and the shuffling.")] = 0,
 ) -> None:
     """Learn the human ratings from features and judges, whole papers as folds: scores/ out of fold, model cards."""
     with clear_errors():
