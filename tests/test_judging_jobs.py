@@ -174,7 +174,7 @@ def test_killed_again_and_again_it_pays_for_calls_in_flight_at_most(extracted, t
     runs = "D2,S1,F3,F5,F8"
     config = tmp_path / "config.yaml"
     config.write_text("judge: {calls_in_flight: 1}")  # of a model: slow enough to be killed so often
-    with ProtocolServer(models=served(), latency_s=0.3) as server:
+    with ProtocolServer(models=served(), latency_s=0.5) as server:
         models = models_file(tmp_path / "models.yaml", server.url)
         line = command(
             "judge", extracted, "--out", out, "--matrix", MATRIX, "--models", models, "--runs", runs, "--workers", 1,
