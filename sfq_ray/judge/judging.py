@@ -54,7 +54,7 @@ class Judging:
         try:
             scores = await all_or_none([self._score(row, figure, run, ledgers) for run, row, figure in work])
         finally:
-            await asyncio.gather(*(ledger.drain() for ledger in ledgers.values()))
+            await _to_the_end([ledger.drain() for ledger in ledgers.values()])
         found: dict[str, list[dict[str, Any]]] = {run.id: [] for run in runs}
         for (run, _, _), score in zip(work, scores, strict=True):
             found[run.id].append(score)
@@ -132,6 +132,20 @@ async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Resul
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+async def _to_the_end(work: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Does all of it, though it is cancelled meanwhile; that is passed on afterwards."""
+    tasks, cancelled = [asyncio.ensure_future(item) for item in work], False
+    while not all(task.done() for task in tasks):
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            cancelled = True
+    for task in tasks:
+        task.result()
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 async def _valid(request: Request, backend: Backend, figure: Figure, ledger: Ledger, trail: _Trail) -> Reply:

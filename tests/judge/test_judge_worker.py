@@ -1,5 +1,6 @@
 """The judging worker: a figure that ends its process is bounded, and the prompts decide what is bought again."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from scripted import Scripted, figures
 from sfq_ray.config import load
 from sfq_ray.errors import FatalError
 from sfq_ray.judge import rendering
+from sfq_ray.judge.ledger import read_part
 from sfq_ray.judge.matrix import Run, own_runs
 from sfq_ray.judge.worker import JudgeWorker
 from sfq_ray.store import Store
@@ -94,3 +96,28 @@ def test_parts_of_which_each_lacks_another_model_are_gone_on_with(store):
     summary = judging({"todo": {PART: ["a"], "part-00001": ["b"]}})
     assert summary["runs"] == {"a": {"scored": 3}, "b": {"scored": 2}}
     assert store.parts("scores") == [f"a.{PART}", "b.part-00001"]
+
+
+class Failing(Scripted):
+    """Ends the job after `fails_s` by its first call, while the others take `delay_s`."""
+
+    def __init__(self, fails_s, delay_s):
+        super().__init__(delay_s=delay_s)
+        self.fails_s, self.called = fails_s, 0
+
+    async def complete(self, request):
+        self.called += 1
+        if self.called == 1:
+            await asyncio.sleep(self.fails_s)
+            raise FatalError("no more")
+        return await super().complete(request)
+
+
+def test_calls_in_flight_are_waited_for_though_another_model_ends_the_job_meanwhile(store):
+    backends = {"first": Failing(0.05, 0.8), "second": Failing(0.3, 0.0)}
+    runs = [Run(name[0], "direct", name, name) for name in backends]
+    with pytest.raises(FatalError, match="no more"):
+        JudgeWorker(store.root, store.root, load(), runs, backends.__getitem__, "job")({"todo": {PART: ["f", "s"]}})
+    found = read_part(store.root / "calls", f"first.{PART}")
+    assert len(found.records) == 2, "the two calls that were under way are paid for and kept"
+    assert found.interrupted == 0
