@@ -168,6 +168,9 @@ def _judge(
                 lost = Counter({"calls perhaps lost in flight before": summary["interrupted"]})
                 progress.add(summary["rows"], tally.add(summary["runs"]) | lost)
     progress.close()
+    counts = {run_id: {"expected": expected[run_id], **count} for run_id, count in tally.runs.items()}
+    manifest = store.manifest() or {}
+    store.write_manifest(manifest | {"scores": manifest.get("scores", {}) | counts})
     for run_id, count in tally.runs.items():
         if count.total() != expected[run_id]:
             raise FatalError(

@@ -84,6 +84,9 @@ def test_all_29_runs_add_up(whole):
     assert all(count == scored == FIGURES for _, _, count, scored in rows)
     assert sum(CALLS[protocol] * FIGURES for _, protocol, _, _ in rows) == sum(server.accepted.values())
     assert server.answered(200) == len(server.requests)
+    counts = json.loads((out / "manifest.json").read_text())["scores"]
+    assert len(counts) == 29
+    assert all(count == {"expected": FIGURES, "scored": FIGURES} for count in counts.values())
     ledger = ask(out, "select count(*), count(distinct request_id) from {calls}")
     assert ledger == [(len(server.requests), len(server.requests))]
 
@@ -131,7 +134,7 @@ def test_a_further_run_makes_no_call_and_offline_rebuilds_the_same_bytes(whole, 
         assert digests(out) == before
         for path in (out / "scores").glob("*.parquet"):
             path.unlink()
-        judge(extracted, out, idle, "--offline", "--workers", 2)
+        judge(extracted, out, idle, "--offline", "--workers", 4)
         assert digests(out) == before
         assert not idle.requests
         dry = judge(extracted, out, idle, "--dry-run")
