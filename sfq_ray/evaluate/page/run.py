@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sfq_ray.evaluate.display import HEADINGS, number, shown
+from sfq_ray.evaluate.display import OVERALL, number, shown
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
 from sfq_ray.evaluate.leaderboard import measures
 from sfq_ray.evaluate.page import plots
@@ -14,7 +14,6 @@ from sfq_ray.evaluate.page.markup import Child, Markup, card, said, tag
 from sfq_ray.evaluate.page.shell import page, run_file, table
 from sfq_ray.rubric import DIMENSIONS, NAMES
 
-OVERALL = {name: HEADINGS[name] for name in ("mae", "within_1", "spearman", "bias")}
 GATES = ("dimension", "on in both", "on in gold only", "on in judge only", "off in both", "MAE where on in both", "n")
 
 
