@@ -26,13 +26,13 @@ def run_page(
     judged = standing.judged
     cards = [
         figure_card(
-            evaluation, standing, str(figure_id), evidence[str(figure_id)], thumb_file(thumbs, str(figure_id), "../"),
+            evaluation, standing, str(figure_id), evidence[str(figure_id)], thumb_file(thumbs, str(figure_id), ""),
             report, tag("p", f"judge - gold: {shown('bias', float(difference))}"),
         )
         for _, figure_id, _, _, difference in differences
     ]  # fmt: skip
     return page(
-        f"Run {judged.run_id}", "../", _menu(evaluation, place),
+        f"Run {judged.run_id}", "", _menu(evaluation, place),
         card("numbers", "Agreement with the gold", tag("p", _who(standing), class_="quiet"), _numbers(standing)),
         tag("div",
             card("calibration", "Calibration", _curve(standing)),
