@@ -35,7 +35,7 @@ class Finding:
 
 
 def audit(ratings: Iterable[Row]) -> list[Finding]:
-    """All checks, in the order of CHECKS."""
+    """All checks, in the order of OF_RATIONALES and OF_ROWS."""
     rows = humans(ratings)
     rationales = [
         Rationale(row["figure_id"], row["rater"], dimension.value, row[f"{dimension}_reason"])

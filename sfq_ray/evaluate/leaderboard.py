@@ -15,12 +15,13 @@ from sfq_ray.evaluate.spending import Spending
 from sfq_ray.rubric import DIMENSIONS
 
 STATUSES = ("scored", "gated", "failed", "missing")
-MEASURES = {
+OVERALL = {
     "mae": "Mean |judge - gold| of the overall, points.",
     "within_1": "Share of figures with |judge - gold| <= 1.",
     "spearman": "Spearman's rho; null where one side is constant.",
     "bias": "Mean judge - gold of the overall, points; positive is lenient.",
-} | {f"{d}_mae": f"As mae, of {d}, on the figures where it is on in both." for d in DIMENSIONS}
+}
+MEASURES = OVERALL | {f"{d}_mae": f"As mae, of {d}, on the figures where it is on in both." for d in DIMENSIONS}
 SPENT = {
     "calls": (pa.int64(), "Calls that the scores came from; null for other kinds than runs."),
     "calls_counted": (pa.int64(), "Of these, with known tokens."),
@@ -84,7 +85,7 @@ def leaderboard_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 def measures(standing: Standing) -> Mapping[str, tuple[Measure, Interval]]:
     """The numbers of MEASURES with their intervals."""
-    found = {name: (getattr(standing.metrics, name), standing.intervals[name]) for name in list(MEASURES)[:4]}
+    found = {name: (getattr(standing.metrics, name), standing.intervals[name]) for name in OVERALL}
     return found | {f"{d}_mae": (standing.metrics.dimensions[d].mae, standing.intervals[d.value]) for d in DIMENSIONS}
 
 

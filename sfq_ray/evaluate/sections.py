@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from sfq_ray.evaluate.agreement import Metrics
 from sfq_ray.evaluate.bootstrap import FEW_PAPERS
-from sfq_ray.evaluate.display import HEADINGS, SHOWN, Cell, cells, difference, number, shown
+from sfq_ray.evaluate.display import HEADINGS, OVERALL, SHOWN, Cell, cells, difference, number, shown
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
 from sfq_ray.evaluate.gold import MAX_GAP
 from sfq_ray.evaluate.published import PUBLISHED, SOURCE
-
-CEILING = {"mae": "MAE", "within_1": "W-1 %", "spearman": "rho", "bias": "bias"}
 
 
 class Said(str):
@@ -120,11 +118,11 @@ def _unranked(judges: Iterable[Standing]) -> Table:
 
 def _ceiling(ceiling: Sequence[Metrics]) -> Table:
     rows = [
-        [Said(m.run_id), number(m.mae.n), *(shown(name, getattr(m, name).value) for name in CEILING)]
+        [Said(m.run_id), number(m.mae.n), *(shown(name, getattr(m, name).value) for name in OVERALL)]
         + [_text(Cell(number(m.dimensions[d].mae.value), None, m.dimensions[d].mae.n)) for d in SHOWN]
         for m in ceiling
     ]
-    return (["rater", "n", *CEILING.values(), *SHOWN], rows)
+    return (["rater", "n", *OVERALL.values(), *SHOWN], rows)
 
 
 def _contrasts(evaluation: Evaluation) -> Table:
@@ -169,11 +167,11 @@ def _spending(evaluation: Evaluation) -> Table:
 
 def _published() -> Table:
     rows = [
-        [row.run_id, row.protocol, row.model, *(shown(name, getattr(row, name)) for name in CEILING)]
+        [row.run_id, row.protocol, row.model, *(shown(name, getattr(row, name)) for name in OVERALL)]
         + [number(getattr(row, d.value)) for d in SHOWN]
         for row in PUBLISHED
     ]
-    return (["run", "protocol", "model", *CEILING.values(), *SHOWN], rows)
+    return (["run", "protocol", "model", *OVERALL.values(), *SHOWN], rows)
 
 
 def _left_out(evaluation: Evaluation) -> Table:

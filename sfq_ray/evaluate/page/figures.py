@@ -8,16 +8,16 @@ import numpy as np
 
 from sfq_ray.evaluate.agreement import Floats
 from sfq_ray.evaluate.curves import Dispute
+from sfq_ray.evaluate.escaping import NONE
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
 from sfq_ray.evaluate.page import plots
 from sfq_ray.evaluate.page.evidence import Evidence, Reasons
 from sfq_ray.evaluate.page.markup import Child, Markup, card, said, tag
-from sfq_ray.evaluate.page.shell import FOLDER, figure_href, link, scrolling
-from sfq_ray.evaluate.reliability import with_overall
+from sfq_ray.evaluate.page.shell import figure_href, link, scrolling
+from sfq_ray.evaluate.reliability import COLUMNS, with_overall
 from sfq_ray.rubric import DIMENSIONS, NAMES
 
 OPEN = 5  # cards
-HEADER = (*(d.value for d in DIMENSIONS), "overall")
 
 
 def figure_card(
@@ -53,14 +53,14 @@ def figure_card(
 
 
 def disputes_card(
-    evaluation: Evaluation, evidence: Mapping[str, Evidence], thumbs: Mapping[str, int], report: str | None
+    evaluation: Evaluation, evidence: Mapping[str, Evidence], thumbs: Mapping[str, int], folder: str, report: str | None
 ) -> Markup | None:
     """Where judges as a group are far from the gold; nothing where no judge scored a figure."""
     judges = {s.judged.run_id: s for s in evaluation.complete + evaluation.incomplete}
     cards = [
         figure_card(
             evaluation, judges[row.farthest], row.figure_id, evidence[row.figure_id],
-            thumb_file(thumbs, row.figure_id), report, *_dispute(evaluation, row, f"strip-{number}"),
+            thumb_file(thumbs, row.figure_id, folder), report, *_dispute(evaluation, row, f"strip-{number}"),
         )
         for number, row in enumerate(evaluation.disputes)
     ]  # fmt: skip
@@ -102,18 +102,18 @@ def _dispute(evaluation: Evaluation, row: Dispute, key: str) -> tuple[Markup, Ma
     return tag("p", words), plots.strip(key, row.gold, raters, judges)
 
 
-def thumb_file(thumbs: Mapping[str, int], figure_id: str, root: str = "") -> str | None:
-    """The address of a thumbnail from index.html, or from the folder of the runs with root "../"."""
+def thumb_file(thumbs: Mapping[str, int], figure_id: str, folder: str) -> str | None:
+    """The address of a thumbnail from a page; `folder` as for `shell.page`."""
     number = thumbs.get(figure_id)
-    return None if number is None else f"{'' if root else FOLDER + '/'}thumbs/{number:06}.webp"
+    return None if number is None else f"{folder}thumbs/{number:06}.webp"
 
 
 def score(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.2f}".rstrip("0").rstrip(".")
+    return NONE if np.isnan(value) else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def _scores(rows: Sequence[tuple[str, Floats, float]]) -> Markup:
-    head = tag("tr", tag("th", "", scope="col"), [tag("th", name, scope="col", class_="number") for name in HEADER])
+    head = tag("tr", tag("th", "", scope="col"), [tag("th", name, scope="col", class_="number") for name in COLUMNS])
     body = [
         tag("tr", tag("th", said(name), scope="row"), [_chip(value) for value in (*scores.tolist(), float(overall))])
         for name, scores, overall in rows

@@ -7,6 +7,7 @@ from typing import Any
 
 from sfq_ray.evaluate.agreement import Metrics
 from sfq_ray.evaluate.display import number
+from sfq_ray.evaluate.escaping import NONE
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
 from sfq_ray.evaluate.page import plots
 from sfq_ray.evaluate.page.evidence import Evidence
@@ -15,7 +16,7 @@ from sfq_ray.evaluate.page.markup import Child, Markup, card, join, said, tag
 from sfq_ray.evaluate.page.run import run_links
 from sfq_ray.evaluate.page.shell import FOLDER, figure_href, link, page, scrolling, section_card, table
 from sfq_ray.evaluate.sections import Section, sections
-from sfq_ray.rubric import DIMENSIONS, NAMES
+from sfq_ray.rubric import DIMENSIONS, NAMES, Dimension
 
 TITLE = "Judges against human gold"
 NAV = (
@@ -35,7 +36,8 @@ def index_page(
     report: str | None,
 ) -> str:  # fmt: skip
     """`record` is publish.record's; `report` the address of the report's page, None where there is none."""
-    links = run_links(evaluation, FOLDER + "/")
+    folder = FOLDER + "/"
+    links = run_links(evaluation, folder)
     found = {section.key: section for section in sections(evaluation)}
 
     def of(key: str, *more: Child) -> Child:
@@ -45,14 +47,14 @@ def index_page(
         of("leaderboard", tag("p", "A run's name leads to its calibration, limits of agreement and gates.")),
         _forest(evaluation), of("incomplete"), of("fitted"), of("expected"), of("baselines"), of("ceiling"),
         _dimensions(evaluation, links), _gates(evaluation, links), _cost(evaluation, found.get("spending"), links),
-        disputes_card(evaluation, evidence, thumbs, report), of("contrasts"), of("raters"), of("retest"),
+        disputes_card(evaluation, evidence, thumbs, folder, report), of("contrasts"), of("raters"), of("retest"),
         _adjudication(evaluation, report),
         of("published", tag("p", PAPERS_OWN, class_="note")),
         of("left_out"), _settings(record),
     ]  # fmt: skip
     there = "".join(join(content))
     nav = [tag("a", name, href=f"#{key}") for key, name in NAV if f'id="{key}"' in there]
-    return page(TITLE, "", tag("nav", nav, id="tabs", aria_label="Sections"), Markup(there))
+    return page(TITLE, folder, tag("nav", nav, id="tabs", aria_label="Sections"), Markup(there))
 
 
 def _forest(evaluation: Evaluation) -> Markup | None:
@@ -119,7 +121,7 @@ def hover_name(short: str, long: str) -> Markup:
 
 def _heat(mae: float | None, n: int, low: float, high: float) -> Markup:
     if mae is None:
-        return tag("td", "–", class_="number")
+        return tag("td", NONE, class_="number")
     band = BANDS - min(int(BANDS * (mae - low) / (high - low)), BANDS - 1) if high > low else BANDS
     chip = tag("span", f"{mae:.3f}", class_=f"chip band{band}")
     return tag("td", chip, " ", tag("span", f"({n:,})", class_="quiet"), class_="number")
@@ -144,7 +146,7 @@ def _gates(evaluation: Evaluation, links: Mapping[str, str]) -> Markup:
                 scrolling(inner, "Gates by dimension"))  # fmt: skip
 
 
-def _four(standing: Standing, dimension: Any) -> Markup:
+def _four(standing: Standing, dimension: Dimension) -> Markup:
     gates = standing.metrics.dimensions[dimension].gates
     differ = [tag("strong", f"{n:,}", class_="bad") if n else "0" for n in (gates.gold_only, gates.judge_only)]
     words = f"{gates.both_on:,} on in both, {gates.gold_only:,} in gold only, {gates.judge_only:,} in judge only, "

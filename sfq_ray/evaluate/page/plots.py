@@ -30,7 +30,7 @@ def forest(evaluation: Evaluation) -> Markup:
     scale = spanning([v for v in (*ends, *raters, *lines) if v is not None], 118.0, WIDTH - 44.0)
     top, bottom = 6.0, 6.0 + ROW * len(runs) + 4
     band = [
-        tag("rect", hover(f"raters: MAE {min(raters):.3f} to {max(raters):.3f}"), class_="ceiling",
+        tag("rect", hover(f"raters: MAE {ceiling_of(evaluation.ceiling)}"), class_="ceiling",
             x=scale(min(raters)), y=top, width=max(scale(max(raters)) - scale(min(raters)), 1.0), height=bottom - top)
     ] if raters else []  # fmt: skip
     baselines = [
@@ -62,7 +62,7 @@ def _forest_row(standing: Standing, scale: Scale, y: float) -> Markup:
     )  # fmt: skip
 
 
-def calibration(bins: Sequence[Bin], key: str = "calibration") -> Markup:
+def calibration(bins: Sequence[Bin]) -> Markup:
     """Mean gold against the judge's score; the area of a point grows with its figures, which stand beside it."""
     x, y = Scale(0.5, 10.5, 34.0, WIDTH - 10.0), Scale(0.5, 10.5, 300.0, 24.0)
     most = max((b.n for b in bins), default=1)
@@ -76,14 +76,14 @@ def calibration(bins: Sequence[Bin], key: str = "calibration") -> Markup:
         for b in bins
     ]  # fmt: skip
     return plot(
-        key, 334, "Calibration: mean gold by the judge's score",
+        "calibration", 334, "Calibration: mean gold by the judge's score",
         "One point for each score of the judge with the number of its figures; on the dashed line both are equal.",
         x_axis(x, 300, 24, "judge's overall, mean of the bin", list(SCORES)),
         y_axis(y, 34, WIDTH - 10, "gold, mean of the bin", list(SCORES)), identity, path, points,
     )  # fmt: skip
 
 
-def bland_altman(gold: Gold, standing: Standing, reach: float, key: str = "bland-altman") -> Markup:
+def bland_altman(gold: Gold, standing: Standing, reach: float) -> Markup:
     """Difference against mean of judge and gold, one dot a figure; `reach` in points is that of the vertical axis."""
     judged, found = standing.judged, standing.limits
     x, y = Scale(0.5, 10.5, 34.0, WIDTH - 10.0), Scale(-reach, reach, 300.0, 24.0)
@@ -104,7 +104,7 @@ def bland_altman(gold: Gold, standing: Standing, reach: float, key: str = "bland
     ]  # fmt: skip
     zero = tag("line", class_="identity", x1=34, x2=WIDTH - 10, y1=y(0), y2=y(0))
     return plot(
-        key, 334, "Bland-Altman: difference against mean",
+        "bland-altman", 334, "Bland-Altman: difference against mean",
         "One dot a figure. Lines: the bias, and the bias less and plus 1.96 standard deviations.",
         x_axis(x, 300, 24, "mean of judge and gold", list(SCORES)),
         y_axis(y, 34, WIDTH - 10, "judge - gold, points"), zero, tag("g", dots, class_="dots"), drawn,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sfq_ray.evaluate.display import HEADINGS, number, shown
+from sfq_ray.evaluate.display import OVERALL, number, shown
 from sfq_ray.evaluate.evaluation import Evaluation, Standing
 from sfq_ray.evaluate.leaderboard import measures
 from sfq_ray.evaluate.page import plots
@@ -14,7 +14,6 @@ from sfq_ray.evaluate.page.markup import Child, Markup, card, said, tag
 from sfq_ray.evaluate.page.shell import page, run_file, table
 from sfq_ray.rubric import DIMENSIONS, NAMES
 
-OVERALL = {name: HEADINGS[name] for name in ("mae", "within_1", "spearman", "bias")}
 GATES = ("dimension", "on in both", "on in gold only", "on in judge only", "off in both", "MAE where on in both", "n")
 
 
@@ -27,13 +26,13 @@ def run_page(
     judged = standing.judged
     cards = [
         figure_card(
-            evaluation, standing, str(figure_id), evidence[str(figure_id)], thumb_file(thumbs, str(figure_id), "../"),
+            evaluation, standing, str(figure_id), evidence[str(figure_id)], thumb_file(thumbs, str(figure_id), ""),
             report, tag("p", f"judge - gold: {shown('bias', float(difference))}"),
         )
         for _, figure_id, _, _, difference in differences
     ]  # fmt: skip
     return page(
-        f"Run {judged.run_id}", "../", _menu(evaluation, place),
+        f"Run {judged.run_id}", "", _menu(evaluation, place),
         card("numbers", "Agreement with the gold", tag("p", _who(standing), class_="quiet"), _numbers(standing)),
         tag("div",
             card("calibration", "Calibration", _curve(standing)),

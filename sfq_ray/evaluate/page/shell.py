@@ -6,19 +6,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
-from sfq_ray.evaluate.page.markup import Child, Markup, join, said, tag
+from sfq_ray.evaluate.page.markup import Child, Markup, card, join, said, tag
 from sfq_ray.evaluate.sections import Said, Section
 
 POLICY = "default-src 'none'; style-src 'self' file:; img-src 'self' file:; base-uri 'none'; form-action 'none'"
 FOLDER = "page"  # everything but index.html
-STYLES = ("report.css", "evaluation.css")
+STYLES = {"report.css": "sfq_ray.report", "evaluation.css": "sfq_ray.evaluate.page"}  # and the packages they lie in
 WITH_ENDS = re.compile(r"(?P<value>\S+) (?P<ends>\[.*\])(?P<n> \(.*\))?")
 NUMBER = re.compile(r"[-+–\d]\S*|\S+ (\[.*\]|\(.*\))(| \(.*\))|[\d,]+ of [\d,]+|[\d.,]+ [A-Z]{3}|\S+ to \S+")
 
 
-def page(title: str, root: str, nav: Child, *content: Child) -> str:
-    """A whole page; `root` leads from it to the folder of index.html, as "" or "../"."""
-    folder = root + FOLDER + "/" if not root else ""
+def page(title: str, folder: str, nav: Child, *content: Child) -> str:
+    """A whole page; `folder` leads from it into FOLDER: "page/", or "" for the pages there."""
     head = tag(
         "head", tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
@@ -57,8 +56,7 @@ def section_card(section: Section, links: Mapping[str, str], *more: Child) -> Ma
         body = tag("ul", [tag("li", _items(row)) for row in section.rows])
     else:
         body = table(section.header, section.rows, links)
-    inner = (tag("h2", section.title), about, more, body)
-    return tag("section", inner, class_="card", id=section.key.replace("_", "-"))
+    return card(section.key.replace("_", "-"), section.title, about, more, body)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], links: Mapping[str, str] | None = None) -> Markup:

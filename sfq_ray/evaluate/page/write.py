@@ -23,12 +23,11 @@ from sfq_ray.evaluate.page.evidence import Evidence
 from sfq_ray.evaluate.page.index import index_page
 from sfq_ray.evaluate.page.plots import reach_of
 from sfq_ray.evaluate.page.run import run_page
-from sfq_ray.evaluate.page.shell import FOLDER, run_file
+from sfq_ray.evaluate.page.shell import FOLDER, STYLES, run_file
 from sfq_ray.evaluate.sheets import differences
 from sfq_ray.report.build import check_replaceable, replace_folder
 from sfq_ray.store import disk_error
 
-STYLES = (("sfq_ray.report", "report.css"), ("sfq_ray.evaluate.page", "evaluation.css"))
 PAGE = ("evaluation.css", "report.css", "thumbs", "run-*.html")  # what the folder holds; the first tells that it is one
 
 
@@ -58,7 +57,7 @@ def write_page(
         (partial / "thumbs").mkdir(parents=True)
         for figure_id, number in thumbs.items():
             (partial / "thumbs" / f"{number:06}.webp").write_bytes(evidence[figure_id].thumbnail or b"")
-        for package, name in STYLES:
+        for name, package in STYLES.items():
             (partial / name).write_bytes(files(package).joinpath(name).read_bytes())
         _write_runs(evaluation, evidence, thumbs, _address(report, out / FOLDER), partial)
         index = index_page(evaluation, record, evidence, thumbs, _address(report, out))
