@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import Any
 
 SCORE_MIN, SCORE_MAX = 1, 10
 
@@ -56,6 +57,11 @@ def gates(caption: str | None, contexts: Iterable[str | None]) -> frozenset[Dime
     if has_context:
         on.add(Dimension.CTX)
     return frozenset(on)
+
+
+def figure_gates(figure: Mapping[str, Any]) -> frozenset[Dimension]:
+    """The dimensions that are on for a row of figures/."""
+    return gates(figure["caption"], (context["text"] for context in figure["contexts"] or []))
 
 
 def overall(scores: Mapping[Dimension, float | None]) -> float | None:

@@ -14,7 +14,7 @@ from sfq_ray.evaluate.audit import audit
 from sfq_ray.evaluate.escaping import escaped
 from sfq_ray.evaluate.gold import MAX_GAP, adjudication, by_figure
 from sfq_ray.evaluate.hub import front_matter
-from sfq_ray.rubric import DIMENSIONS, LONG_NAMES, NAMES, Dimension, gates
+from sfq_ray.rubric import DIMENSIONS, LONG_NAMES, NAMES, Dimension, figure_gates
 from sfq_ray.tables import FIGURES
 
 Row = Mapping[str, Any]
@@ -73,7 +73,7 @@ def figures_lines(figures: Sequence[Row]) -> Iterator[str]:
 
 def evidence_lines(figures: Sequence[Row]) -> Iterator[str]:
     """What the figures come with, and how many have each dimension on."""
-    on = [gates(row["caption"], (context["text"] for context in row["contexts"] or [])) for row in figures]
+    on = [figure_gates(row) for row in figures]
     evidence = Counter((Dimension.CC in each, Dimension.CTX in each) for each in on)
     names = {(True, True): "caption and citing paragraph", (True, False): "caption only",
              (False, True): "citing paragraph only", (False, False): "neither (not scored)"}  # fmt: skip

@@ -15,7 +15,7 @@ from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.gold import gold
 from sfq_ray.evaluate.ratings import number, read_ratings
 from sfq_ray.evaluate.released import FEATURES
-from sfq_ray.rubric import DIMENSIONS, gates
+from sfq_ray.rubric import DIMENSIONS, figure_gates
 from sfq_ray.store import Store
 from sfq_ray.tables import FITTED
 
@@ -59,8 +59,7 @@ def read_rated(source: Path, folds: int) -> Rated:
             "many; import more ratings or give fewer --folds"
         )
     own = [scores[row["figure_id"]] for row in figures]
-    contexts = [[context["text"] for context in row["contexts"] or []] for row in figures]
-    on = [gates(row["caption"], texts) for row, texts in zip(figures, contexts, strict=True)]
+    on = [figure_gates(row) for row in figures]
     return Rated(
         figures, papers, groups, points(own), np.array([row["overall"] for row in own], dtype=np.float64),
         np.array([[dimension in each for dimension in DIMENSIONS] for each in on]), len(scores) - len(figures),

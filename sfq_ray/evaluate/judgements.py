@@ -21,7 +21,7 @@ from sfq_ray.evaluate.gold import Rated, Row, adjudication, by_figure, humans, r
 from sfq_ray.evaluate.ratings import Key, figure_key, read_ratings, read_records
 from sfq_ray.judge.matrix import repeat_of
 from sfq_ray.places import Place
-from sfq_ray.rubric import DIMENSIONS, SCORE_MAX, SCORE_MIN, gates
+from sfq_ray.rubric import DIMENSIONS, SCORE_MAX, SCORE_MIN, figure_gates
 from sfq_ray.store import Store
 
 EXPECTED = tuple(f"{dimension}_expected" for dimension in DIMENSIONS)
@@ -204,7 +204,7 @@ def _must_gate(out: Path, figures: Sequence[Key], counts: Counter[str]) -> NDArr
         if place is None:
             continue
         seen.add(place)
-        must[place] = not gates(row["caption"], (context["text"] for context in row["contexts"] or ()))
+        must[place] = not figure_gates(row)
         lost = row["error"] or row["dropped"]
         if lost is not None:
             counts[f"figures of the gold that cannot be judged: {lost}"] += 1

@@ -22,7 +22,7 @@ from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.payload import figure_map, snippets
 from sfq_ray.judge.rendering import prompt_hash, render
 from sfq_ray.judge.schemas import LanguageReply, VisionReply, reply_schema
-from sfq_ray.rubric import DIMENSIONS, Dimension, gates
+from sfq_ray.rubric import DIMENSIONS, Dimension, figure_gates
 from sfq_ray.tables import FEATURE_FIELDS
 
 FEATURES = tuple(name for name, _, _ in FEATURE_FIELDS)
@@ -112,7 +112,7 @@ def figure_of(row: Mapping[str, Any], settings: Judge, others: Sequence[Mapping[
         row["figure_id"], row["image"], row["caption"], chosen,
         metadata | ({"sections": sections} if sections else {}),
         features, {name: row[name] for name in (*FEATURES, *MEASURED)},
-        gates(row["caption"], [context["text"] for context in row["contexts"] or []]),
+        figure_gates(row),
         tuple(figure_map(others)),
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from statistics import fmean, median
 from typing import Any
 
 from sfq_ray.report.read import Row, Tables
-from sfq_ray.rubric import DIMENSIONS, SCORE_MAX, SCORE_MIN, Dimension, gates
+from sfq_ray.rubric import DIMENSIONS, SCORE_MAX, SCORE_MIN, Dimension, figure_gates
 
 STATES = ("kept", "dropped", "failed")
 STATUSES = ("scored", "gated", "failed")
@@ -26,11 +26,6 @@ def drop_rule(row: Row) -> str:
     """stage:rule of a dropped figure."""
     stage = row["dropped_stage"]
     return f"{stage}:{row['dropped']}" if stage else str(row["dropped"])
-
-
-def figure_gates(figure: Row) -> frozenset[Dimension]:
-    """The dimensions that are on for this figure."""
-    return gates(figure["caption"], (context["text"] for context in figure["contexts"] or []))
 
 
 def summary(tables: Tables) -> dict[str, Any]:
