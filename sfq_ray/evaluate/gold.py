@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -57,10 +58,8 @@ def rated(ratings: Iterable[Row]) -> Rated:
     places: dict[tuple[bool, str], int] = {}
     entries = []
     for number, own in enumerate(groups.values()):
-        unnamed = 0
-        for row in own:
-            unnamed += row["rater"] is None
-            rater = (False, row["rater"]) if row["rater"] is not None else (True, f"unnamed {unnamed}")
+        for row, name in zip(own, rater_names(own), strict=True):
+            rater = (row["rater"] is None, name)
             places[rater] = 0
             entries.append((number, rater, [row[dimension] for dimension in DIMENSIONS]))
     places = {rater: place for place, rater in enumerate(sorted(places))}
@@ -69,6 +68,12 @@ def rated(ratings: Iterable[Row]) -> Rated:
         table[number, places[rater]] = np.array(scores, dtype=np.float64)
     keys = tuple(Key(own[0]["paper_id"], own[0]["fig_index"]) for own in groups.values())
     return Rated(keys, tuple(name for _, name in places), table)
+
+
+def rater_names(ratings: Iterable[Row]) -> list[str]:
+    """Of the ratings of one figure, in their order; raters without a name are numbered."""
+    unnamed = count(1)
+    return [f"unnamed {next(unnamed)}" if row["rater"] is None else row["rater"] for row in ratings]
 
 
 def gold(ratings: Iterable[Row]) -> list[dict[str, Any]]:
@@ -89,8 +94,8 @@ def gold(ratings: Iterable[Row]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def adjudication(ratings: Iterable[Row], max_gap: float = MAX_GAP) -> list[dict[str, Any]]:
-    """Figures whose raters' overalls lie more than `max_gap` apart, the widest gap first.
+def adjudication(ratings: Iterable[Row]) -> list[dict[str, Any]]:
+    """Figures whose raters' overalls lie more than MAX_GAP apart, the widest gap first.
 
     Each row: figure_id, gap, and overalls by rater, in the order of the ratings.
     """
@@ -99,7 +104,7 @@ def adjudication(ratings: Iterable[Row], max_gap: float = MAX_GAP) -> list[dict[
         overalls = [(row["rater"], value) for row in own if (value := rater_overall(row)) is not None]
         values = [value for _, value in overalls]
         gap = max(values) - min(values) if values else 0.0
-        if gap > max_gap + NOISE:
+        if gap > MAX_GAP + NOISE:
             found.append({"figure_id": figure_id, "gap": gap, "overalls": overalls})
     return sorted(found, key=lambda row: (-row["gap"], row["figure_id"]))
 

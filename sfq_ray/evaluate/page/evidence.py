@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfq_ray.evaluate.gold import by_figure
+from sfq_ray.evaluate.gold import by_figure, rater_names
 from sfq_ray.evaluate.ratings import Key, read_ratings
 from sfq_ray.places import Place
 from sfq_ray.report.images import picture
@@ -39,7 +39,7 @@ def read_evidence(out: Path, scores: Sequence[Place], wanted: Mapping[str, set[s
     _read_figures(out, found)
     for figure_id, rows in by_figure(read_ratings(out)).items():
         if figure_id in found:
-            found[figure_id].raters = dict(_raters(rows))
+            found[figure_id].raters = dict(zip(rater_names(rows), map(_reasons, rows), strict=True))
     for place in scores:
         for run_id, figure_id, reasons in _judges(place, wanted):
             found[figure_id].judges.setdefault(run_id, reasons)
@@ -67,13 +67,8 @@ def _take(own: Evidence, drawn: Any) -> None:
     own.thumbnail = None if shown is None else shown.thumbnail
 
 
-def _raters(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Reasons]]:
-    """By the names that gold.rated gives raters."""
-    unnamed = 0
-    for row in rows:
-        unnamed += row["rater"] is None
-        name = f"unnamed {unnamed}" if row["rater"] is None else row["rater"]
-        yield name, tuple(row[reason] for reason in REASONS)
+def _reasons(row: Mapping[str, Any]) -> Reasons:
+    return tuple(row[reason] for reason in REASONS)
 
 
 def _judges(place: Place, wanted: Mapping[str, set[str]]) -> Iterator[tuple[str, str, Reasons]]:
@@ -88,4 +83,4 @@ def _judges(place: Place, wanted: Mapping[str, set[str]]) -> Iterator[tuple[str,
         ]  # fmt: skip
         for row in table.take(places).to_pylist() if places else ():
             key = Key(row["paper_id"], row["fig_index"])
-            yield row["run_id"], key.figure_id, tuple(row[reason] for reason in REASONS)
+            yield row["run_id"], key.figure_id, _reasons(row)
