@@ -98,15 +98,24 @@ def _labels(path: Path) -> dict[str, set[str]]:
     return labels
 
 
+def _named(
+    path: Path, issues: Counter[str], known: frozenset[Key] | set[Key] = frozenset()
+) -> Iterator[tuple[int, Key, dict[str, Any]]]:
+    """The rows that name a figure; the others are counted."""
+    for line, record in read_records(path):
+        issues["rows read"] += 1
+        key = None if record is None else figure_key(record, known)
+        if record is None or key is None:
+            issues["unreadable rows" if record is None else "rows that name no figure"] += 1
+        else:
+            yield line, key, record
+
+
 def _first_rows(path: Path, issues: Counter[str]) -> Iterator[tuple[int, Key, dict[str, Any]]]:
     """The first row of every figure; the others are counted."""
     seen: set[Key] = set()
-    for line, record in read_records(path):
-        issues["rows read"] += 1
-        key = None if record is None else figure_key(record)
-        if record is None or key is None:
-            issues["unreadable rows" if record is None else "rows that name no figure"] += 1
-        elif key in seen:
+    for line, key, record in _named(path, issues):
+        if key in seen:
             issues["duplicate figures"] += 1
         else:
             seen.add(key)
@@ -135,12 +144,7 @@ def import_annotations(path: Path, out: Path) -> Report:
     store, issues = Store(out), Counter[str]()
     known = {Key(row["paper_id"], row["fig_index"]) for row in store.rows("figures", ["paper_id", "fig_index"])}
     rows = []
-    for line, record in read_records(path):
-        issues["rows read"] += 1
-        key = None if record is None else figure_key(record, known)
-        if record is None or key is None:
-            issues["unreadable rows" if record is None else "rows that name no figure"] += 1
-            continue
+    for line, key, record in _named(path, issues, known):
         if key not in known:
             issues["rows of figures that are not in figures/"] += 1
         rows.append(rating_row(record, key, line, issues))
@@ -210,11 +214,17 @@ def _splits(path: Path, out: Path, known: set[Key]) -> Report:
     report: Report = {}
     places = (path.parent, path.parent.parent)
     for split in sorted(found for place in places for found in place.glob("splits/*.jsonl")):
-        rows = [(figure_key(record, known), record) for _, record in read_records(split) if record is not None]
-        members = [split_row(key, record) for key, record in rows if key in known and key is not None]
+        members, rows = split_members(split, known)
         write_jsonl(out / "splits" / split.name, members)
-        report[split.stem] = {"rows": len(rows), "found": len(members)}
+        report[split.stem] = {"rows": rows, "found": len(members)}
     return {"splits": report}
+
+
+def split_members(path: Path, known: set[Key]) -> tuple[list[dict[str, Any]], int]:
+    """Rows of a split whose figure is `known`, under our figure ids, and how many rows it has."""
+    records = [record for _, record in read_records(path) if record is not None]
+    keyed = [(figure_key(record, known), record) for record in records]
+    return [split_row(key, record) for key, record in keyed if key is not None and key in known], len(records)
 
 
 def split_row(key: Key, record: Mapping[str, Any]) -> dict[str, Any]:

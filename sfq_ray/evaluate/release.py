@@ -25,8 +25,8 @@ from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.card import About, card
 from sfq_ray.evaluate.gold import gold
 from sfq_ray.evaluate.hub import DETAILS
-from sfq_ray.evaluate.importing import split_row, write_jsonl
-from sfq_ray.evaluate.ratings import Key, figure_key, number, read_records, text
+from sfq_ray.evaluate.importing import split_members, write_jsonl
+from sfq_ray.evaluate.ratings import Key, number, text
 from sfq_ray.evaluate.released import FEATURES, MEANS
 from sfq_ray.features.descriptors import decode
 from sfq_ray.rubric import LONG_NAMES
@@ -214,13 +214,11 @@ def _splits(
     known = {Key(row["paper_id"], row["fig_index"]) for row in figures}
     sizes: dict[str, int] = {}
     for path in [split] if split else sorted((source / "splits").glob("*.jsonl")):
-        rows = [record for _, record in read_records(path) if record is not None]
-        keyed = [(figure_key(row, known), row) for row in rows]
-        members = [split_row(key, row) for key, row in keyed if key is not None and key in known]
+        members, rows = split_members(path, known)
         if not members and split is not None:
             raise FatalError(f"{split}: no row names a released figure; give paper_id and fig_index in every row")
-        if len(members) < len(rows):
-            left_out[f"rows of split {path.stem} whose figure is not released"] = len(rows) - len(members)
+        if len(members) < rows:
+            left_out[f"rows of split {path.stem} whose figure is not released"] = rows - len(members)
         if members:
             write_jsonl(full / "splits" / f"{path.stem}.jsonl", members)
             sizes[path.stem] = len(members)
