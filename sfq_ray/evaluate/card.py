@@ -12,12 +12,10 @@ from typing import Any
 
 from sfq_ray.evaluate.audit import audit
 from sfq_ray.evaluate.escaping import escaped
-from sfq_ray.evaluate.gold import MAX_GAP, adjudication, by_figure
+from sfq_ray.evaluate.gold import MAX_GAP, Row, adjudication, by_figure
 from sfq_ray.evaluate.hub import front_matter
 from sfq_ray.rubric import DIMENSIONS, LONG_NAMES, NAMES, Dimension, figure_gates
 from sfq_ray.tables import FIGURES
-
-Row = Mapping[str, Any]
 
 LIMITS = (
     "`domain_l1` and `domain_l2` are null everywhere: nobody assigned a domain.",

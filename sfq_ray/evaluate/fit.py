@@ -19,9 +19,11 @@ from typing import Any
 import numpy as np
 
 from sfq_ray.errors import FatalError
-from sfq_ray.evaluate.agreement import nanmean
+from sfq_ray.evaluate.agreement import Floats, nanmean
 from sfq_ray.evaluate.fit_card import Card, write_card
-from sfq_ray.evaluate.fit_data import KEYS, Floats, Rated, Row, features, points, read_judges, read_rated
+from sfq_ray.evaluate.fit_data import KEYS, Rated, features, points, read_judges, read_rated
+from sfq_ray.evaluate.gold import Row
+from sfq_ray.places import Place
 from sfq_ray.rubric import DIMENSIONS, overall
 from sfq_ray.store import Store
 from sfq_ray.tables import SCORES, table_from_rows
@@ -37,7 +39,7 @@ class Choice:
     seed: int = 0
 
 
-def fit(source: Path, out: Path, scores: Path | None = None, choice: Choice = Choice()) -> list[Card]:
+def fit(source: Path, out: Path, scores: Place | None = None, choice: Choice = Choice()) -> list[Card]:
     """Fits to the ratings of `source`, with judges from scores/ of `scores` (default: `source`), and writes into `out`.
 
     Raises FatalError where there are no ratings, no features or no such run, or fewer papers than folds.

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfq_ray.errors import FatalError
-from sfq_ray.evaluate.gold import gold
+from sfq_ray.evaluate.agreement import Floats
+from sfq_ray.evaluate.gold import Row, gold
 from sfq_ray.evaluate.ratings import number, read_ratings
 from sfq_ray.evaluate.released import FEATURES
+from sfq_ray.places import Place
 from sfq_ray.rubric import DIMENSIONS, figure_gates
 from sfq_ray.store import Store
 from sfq_ray.tables import FITTED
-
-Row = Mapping[str, Any]
-Floats = NDArray[np.float64]
 
 MEASURED = tuple(name for name, kind in FEATURES.items() if not pa.types.is_string(kind))
 TEXTS = ("caption_chars", "context_count", "context_weight")
@@ -85,7 +83,7 @@ def sharing(figures: Sequence[Row]) -> list[str]:
     return [group[row["paper_id"]] for row in figures]
 
 
-def read_judges(place: Path, wanted: Sequence[str]) -> dict[str, dict[str, Row]]:
+def read_judges(place: Place, wanted: Sequence[str]) -> dict[str, dict[str, Row]]:
     """Rows of scores/ by run and figure. Raises FatalError for a run that is not there or was itself fitted."""
     columns = ["run_id", "figure_id", "protocol", "model", "status", "failure", "message", *DIMENSIONS]
     judges: dict[str, dict[str, Row]] = {}

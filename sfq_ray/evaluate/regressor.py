@@ -20,9 +20,9 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sfq_ray.evaluate.agreement import Floats
 from sfq_ray.rubric import SCORE_MAX, SCORE_MIN
 
-Floats = NDArray[np.float64]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 MIN_FIGURES = 10  # with a score, in the papers that a model is fitted to

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.card import About, card
-from sfq_ray.evaluate.gold import gold
+from sfq_ray.evaluate.gold import Row, gold
 from sfq_ray.evaluate.hub import DETAILS
 from sfq_ray.evaluate.importing import split_members, write_jsonl
 from sfq_ray.evaluate.ratings import Key, number, text
@@ -32,8 +32,6 @@ from sfq_ray.features.descriptors import decode
 from sfq_ray.rubric import LONG_NAMES
 from sfq_ray.store import Store, disk_error
 from sfq_ray.tables import FIGURES, RATINGS
-
-Row = Mapping[str, Any]
 
 FULL = Path("datasets", "full")
 SUMS = "SHA256SUMS"
