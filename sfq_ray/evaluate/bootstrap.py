@@ -9,7 +9,7 @@ Shapes: B resamples, P papers, R runs, n figures. NaN says that a resample allow
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,6 @@ from sfq_ray.rubric import DIMENSIONS
 Seed = int | Sequence[int]
 
 METRICS = ("mae", "within_1", "bias", "spearman")
-MEANS = ("mae", "within_1", "bias")
 FEW_PAPERS = 40
 WEBB_PAPERS = 13
 """Below 13 papers the signs alone give fewer than 2^12 resamples."""
@@ -54,12 +53,17 @@ def errors(gold: Gold, runs: Sequence[Judged]) -> Floats:
     return np.stack([run.overall - gold.overall for run in runs], axis=1)
 
 
+def mean_values(gold: Gold, runs: Sequence[Judged]) -> Mapping[str, Floats]:
+    """(n, R) of each metric that is a mean over the figures."""
+    e = errors(gold, runs)
+    return {"mae": np.abs(e), "within_1": within_1(e), "bias": e}
+
+
 def bootstrap(gold: Gold, runs: Sequence[Judged], weights: Floats) -> Mapping[str, Floats]:
     """(B, R) of each metric of METRICS under the resamples `weights` (B, P)."""
-    e = errors(gold, runs)
-    values = {"mae": np.abs(e), "within_1": within_1(e), "bias": e}
+    values = mean_values(gold, runs)
     ranks = [spearman_draws(run.overall, gold.overall, gold.papers, weights) for run in runs]
-    return {name: mean_draws(values[name], gold.papers, weights) for name in MEANS} | {"spearman": np.stack(ranks, 1)}
+    return {name: mean_draws(v, gold.papers, weights) for name, v in values.items()} | {"spearman": np.stack(ranks, 1)}
 
 
 def mean_draws(values: Floats, papers: Ints, weights: Floats) -> Floats:
@@ -142,10 +146,10 @@ def intervals(
     All from the resamples `weights` (B, P); below FEW_PAPERS those of means are wild, each from `seed` anew, so that
     no run's interval depends on which others there are. None with fewer than two papers. A share stays within 0..1.
     """
-    e = errors(gold, runs)
-    values = {"mae": np.abs(e), "within_1": within_1(e), "bias": e, **dimension_errors(gold, runs)}
+    e, of_dimensions = errors(gold, runs), dimension_errors(gold, runs)
+    values = {**mean_values(gold, runs), **of_dimensions}
     draws = dict(bootstrap(gold, runs, weights))
-    draws |= {name: mean_draws(v, gold.papers, weights) for name, v in values.items() if name not in draws}
+    draws |= {name: mean_draws(v, gold.papers, weights) for name, v in of_dimensions.items()}
     bounds = {name: percentiles(of_metric, level) for name, of_metric in draws.items()}
     result = []
     for column in range(len(runs)):
@@ -157,9 +161,9 @@ def intervals(
                 wild = wild_interval(own, gold.papers, np.random.default_rng(seed), len(weights), level)
                 if name == "within_1":
                     wild = float(np.clip(wild[0], 0, 1)), float(np.clip(wild[1], 0, 1))
-                of_run[name] = _interval(wild, "wild-t", papers)
+                of_run[name] = interval_of(wild, "wild-t", papers)
             else:
-                of_run[name] = _interval((low[column], high[column]), "percentile", papers)
+                of_run[name] = interval_of((low[column], high[column]), "percentile", papers)
         result.append(of_run)
     return tuple(result)
 
@@ -169,9 +173,9 @@ def mean_interval(values: Floats, papers: Ints, weights: Floats, seed: Seed = 0,
     count = len(np.unique(papers[~np.isnan(values)]))
     if count < FEW_PAPERS:
         wild = wild_interval(values, papers, np.random.default_rng(seed), len(weights), level)
-        return _interval(wild, "wild-t", count)
+        return interval_of(wild, "wild-t", count)
     low, high = percentiles(mean_draws(values[:, None], papers, weights), level)[:, 0].tolist()
-    return _interval((low, high), "percentile", count)
+    return interval_of((low, high), "percentile", count)
 
 
 def dimension_errors(gold: Gold, runs: Sequence[Judged]) -> Mapping[str, Floats]:
@@ -182,7 +186,8 @@ def dimension_errors(gold: Gold, runs: Sequence[Judged]) -> Mapping[str, Floats]
     }
 
 
-def _interval(bounds: tuple[float, float], method: str, papers: int) -> Interval:
+def interval_of(bounds: Iterable[float], method: str, papers: int) -> Interval:
+    """The two ends; those of fewer than two papers, or that are no numbers, are None."""
     low, high = (float(b) if np.isfinite(b) and papers > 1 else None for b in bounds)
     return Interval(low, high, method, papers)
 

@@ -28,6 +28,7 @@ from sfq_ray.evaluate.agreement import (
 from sfq_ray.evaluate.bootstrap import (
     Interval,
     errors,
+    interval_of,
     intervals,
     mean_draws,
     percentiles,
@@ -126,12 +127,7 @@ class Evaluation:
 
 
 def evaluate(
-    judgements: Judgements,
-    spent: Mapping[str, Spending],
-    reference: str | None = None,
-    draws: int = DRAWS,
-    seed: int = SEED,
-    level: float = LEVEL,
+    judgements: Judgements, spent: Mapping[str, Spending], reference: str | None = None, draws: int = DRAWS
 ) -> Evaluation:
     """All numbers of the judgements; the same arguments give the same numbers.
 
@@ -145,10 +141,10 @@ def evaluate(
         raise FatalError(
             "no run has a score of a figure of the gold; do figures and ratings come from the same papers?"
         )
-    weights = resamples(gold.papers, draws, np.random.default_rng([seed, 0]))
-    standings = _standings(judgements, runs, weights, [seed, 1], level)
+    weights = resamples(gold.papers, draws, np.random.default_rng([SEED, 0]))
+    standings = _standings(judgements, runs, weights, [SEED, 1], LEVEL)
     of_kind = {kind: [s for s in standings if s.kind == kind] for kind in KINDS}
-    complete = _ranked([s for s in standings if s.kind == "complete"], gold, weights, level)
+    complete = _ranked([s for s in standings if s.kind == "complete"], gold, weights, LEVEL)
     pairs = _with_shared_figures(family(runs, reference), runs, left_out)
     return Evaluation(
         gold=gold,
@@ -160,17 +156,17 @@ def evaluate(
         fitted=tuple(of_kind["fitted"]),
         expected=tuple(of_kind["expected"]),
         baselines=tuple(of_kind["baseline"]),
-        contrasts=contrasts(gold, [run.judged for run in runs], pairs, weights, [seed, 2], level) if pairs else (),
+        contrasts=contrasts(gold, [run.judged for run in runs], pairs, weights, [SEED, 2], LEVEL) if pairs else (),
         ceiling=human_ceiling(rated.figure_ids, rated.papers, rated.ratings, rated.raters),
-        reliability=reliability(rated.ratings, rated.papers, weights, level),
+        reliability=reliability(rated.ratings, rated.papers, weights, LEVEL),
         retests=tuple(_retest(group) for group in groups if len(group) > 1),
         adjudication=judgements.adjudication,
         disputes=disputes(gold, [run.judged for run in runs if run.judged.protocol not in FITTED], DISPUTES),
         left_out=left_out,
         reference=reference,
         draws=draws,
-        seed=seed,
-        level=level,
+        seed=SEED,
+        level=LEVEL,
     )
 
 
@@ -214,8 +210,7 @@ def reliability(ratings: Floats, papers: Ints, weights: Floats, level: float) ->
     count = len(np.unique(papers))
     found = {}
     for name in COLUMNS:
-        bounds = [float(b) if np.isfinite(b) and count > 1 else None for b in percentiles(draws[name], level)]
-        interval = Interval(bounds[0], bounds[1], "percentile", count)
+        interval = interval_of(percentiles(draws[name], level), "percentile", count)
         found[name] = Reliability(spreads[name], alphas[name], interval, kappas[name])
     return found
 
