@@ -106,15 +106,14 @@ def evaluate_(
     prices: Annotated[Path | None, typer.Option("--prices", help="YAML of prices, over those shipped.")] = None,
 ) -> None:
     """Measure judges against human gold: a leaderboard with intervals and tests, in evaluation/."""
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # more gain nothing here and wait for each other on a busy machine
+    # more threads gain nothing here and wait for each other on a busy machine
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with clear_errors():
         from sfq_ray.evaluate.evaluation import evaluate
         from sfq_ray.evaluate.judgements import read_judgements
         from sfq_ray.evaluate.markdown import markdown
         from sfq_ray.evaluate.page import read_evidence, shown_figures, write_page
-        from sfq_ray.evaluate.publish import inputs_of, publish, record
+        from sfq_ray.evaluate.publish import inputs_of, publish
         from sfq_ray.evaluate.spending import read_calls, spending
         from sfq_ray.judge.capabilities import load_models
         from sfq_ray.judge.prices import load_prices
@@ -125,10 +124,9 @@ def evaluate_(
         spent = {run.run_id: spending(run, calls) for run in judgements.runs}
         found = evaluate(judgements, spent, reference, draws)
         target = to or out / "evaluation"
-        inputs = inputs_of(out, places, split, models, prices)
-        publish(found, inputs, target)
+        made = publish(found, inputs_of(out, places, split, models, prices), target)
         evidence = read_evidence(out, places, shown_figures(found))
-        page = write_page(found, record(found, inputs), evidence, target, out / "report")
+        page = write_page(found, made, evidence, target, out / "report")
         typer.echo(markdown(found) + f"\nevaluation: {target}\npage: {page}")
 
 

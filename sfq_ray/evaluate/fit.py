@@ -94,7 +94,7 @@ def _regress(rated: Rated, choice: Choice, judges: Mapping[str, Mapping[str, Row
             else {"status": "scored"} if on.any() else {"status": "gated"}
             for lack, on in zip(lacks.tolist(), rated.on, strict=True)
         ]  # fmt: skip
-        cards.append(_finished(out, rated, choice, about, found, states, learner, before, names, importances))
+        cards.append(_finished(out, rated, choice, about, found, states, learner, splits, before, names, importances))
     return cards
 
 
@@ -117,7 +117,7 @@ def _calibrate(rated: Rated, choice: Choice, judge: Mapping[str, Row], out: Path
         lacks = np.any(np.isnan(found) & ~np.isnan(given), axis=1)
         states = [_state(row, lack, learn.MIN_FIGURES) for row, lack in zip(own, lacks.tolist(), strict=True)]
         names = [f"{choice.calibrate}, the same dimension"]
-        cards.append(_finished(out, rated, choice, about, found, states, learner, given, names, {}))
+        cards.append(_finished(out, rated, choice, about, found, states, learner, splits, given, names, {}))
     return cards
 
 
@@ -136,7 +136,7 @@ def _state(judged: Row | None, lacks: bool, least: int) -> dict[str, Any]:
 
 def _finished(
     out: Path, rated: Rated, choice: Choice, about: Row, found: Floats, states: Sequence[Row], learner: Any,
-    before: Floats, names: Sequence[str], importances: Mapping[str, Mapping[str, float]],
+    splits: Sequence[Any], before: Floats, names: Sequence[str], importances: Mapping[str, Mapping[str, float]],
 ) -> Card:  # fmt: skip
     """Writes the rows of one run and returns its card. `before` (n, 5) is what the predictions are compared with."""
     scored = np.array([state["status"] == "scored" for state in states])
@@ -148,7 +148,6 @@ def _finished(
     store = Store(out)
     store.prepare()
     store.write("scores", f"{about['run_id']}.part-00000", table_from_rows(rows, SCORES))
-    splits = _learners().folds(rated.groups, choice.folds)
     return Card(
         run_id=about["run_id"], protocol=about["protocol"], model=about["model"], says=learner.says,
         hyper_parameters=dict(learner.parameters), seed=choice.seed, features=list(names),

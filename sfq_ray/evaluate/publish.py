@@ -30,17 +30,20 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 LIBRARIES = ("sfq_ray", "numpy", "scipy", "krippendorff", "pyarrow")
 
 
-def publish(evaluation: Evaluation, inputs: Mapping[str, Any], out: Path) -> None:
-    """Writes every file of the evaluation into `out`; the same evaluation gives the same bytes. Raises FatalError."""
+def publish(evaluation: Evaluation, inputs: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Writes every file of the evaluation into `out` and returns its record. Raises FatalError.
+
+    The same evaluation gives the same bytes.
+    """
+    made = record(evaluation, inputs)
     texts = {f"{name}.csv": csv_text(sheet) for name, sheet in sheets(evaluation).items()}
     texts["leaderboard.md"] = markdown(evaluation)
     texts["leaderboard.tex"] = latex(evaluation)
-    texts["evaluation.json"] = (
-        json.dumps(record(evaluation, inputs), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    )
+    texts["evaluation.json"] = json.dumps(made, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     for name, text in texts.items():
         write_text(out / name, text)
     write_parquet(table_from_rows(leaderboard_rows(evaluation), LEADERBOARD), out / "leaderboard.parquet")
+    return made
 
 
 def record(evaluation: Evaluation, inputs: Mapping[str, Any]) -> dict[str, Any]:

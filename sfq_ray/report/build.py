@@ -32,8 +32,9 @@ from sfq_ray.report.totals import failures, summary
 from sfq_ray.rubric import NAMES
 
 DETAILS_PER_FILE = 50
-SHELL = ("index.html", "report.css", "report.js")
-REPORT = ("report.js", "report.css", "index.html", "data", "thumbs", "images")
+SHELL = ("report.js", "report.css", "index.html")
+FOLDERS = ("data", "thumbs", "images")
+REPORT = (*SHELL, *FOLDERS)
 """What a report's folder holds; the first tells that it is one."""
 DESKTOP = ".DS_Store"  # left by a file manager that only looked
 
@@ -49,7 +50,7 @@ def write_report(out: Place, target: Path, scores_in: Place | None = None) -> Pa
     partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a run that was interrupted
     try:
-        for folder in ("data", "thumbs", "images"):
+        for folder in FOLDERS:
             (partial / folder).mkdir(parents=True)
         suffixes = _write_images(out, tables, partial)
         _write_data(tables, suffixes, partial / "data")
