@@ -5,12 +5,10 @@ from __future__ import annotations
 import csv
 import json
 
-import cv2
-import numpy as np
+from ratings_made_up import WORKED_EXAMPLE
+from released_made_up import png
 
 from sfq_ray.rubric import LONG_NAMES
-
-SCORES = {"a": (6, 5, 5, 6, 4), "b": (5, 6, 5, 6, 4), "c": (8, 9, 6, 7, 5)}
 
 
 def annotation(rater, scores, **more):
@@ -29,7 +27,7 @@ def record(paper, index, **more):
         "context_count": 2, "domain_l1": "NLP", "domain_l2": None, "width": 60, "height": 40, "annotator_count": 3,
         "image": f"images/0001_{paper}__fig{index:04d}.png", "human_overall_score": 5.8,
         **{f"human_{long}": mean for long, mean in means.items()},
-        "annotations": [annotation(rater, scores) for rater, scores in SCORES.items()],
+        "annotations": [annotation(rater, scores) for rater, scores in zip("abc", WORKED_EXAMPLE, strict=True)],
     } | more  # fmt: skip
 
 
@@ -38,11 +36,9 @@ def write_dataset(folder, *records, means=None, split=()):
     full = folder / "datasets" / "full"
     (full / "images").mkdir(parents=True)
     (full / "splits").mkdir()
-    pixels = np.full((40, 60, 3), 255, np.uint8)
-    pixels[10:30, 10:20] = (0, 0, 200)
     for row in records:
         if isinstance(row, dict) and row["image"] and "no.png" not in row["image"]:
-            cv2.imwrite(str(full / row["image"]), pixels)
+            (full / row["image"]).write_bytes(png())
     lines = [row if isinstance(row, str) else json.dumps(row) for row in records]
     (full / "figures.jsonl").write_text("\n".join(lines) + "\n")
     if means:

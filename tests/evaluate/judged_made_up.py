@@ -15,7 +15,6 @@ from sfq_ray.store import Store
 from sfq_ray.tables import TABLES, table_from_rows
 
 RATERS = ("ann", "ben", "cat")
-WORKED_EXAMPLE = ((6, 5, 5, 6, 4), (5, 6, 5, 6, 4), (8, 9, 6, 7, 5))
 
 
 def write(out: Path, table: str, rows: Iterable[dict[str, Any]], part: str = "part-00000") -> None:

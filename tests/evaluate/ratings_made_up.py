@@ -8,6 +8,8 @@ from typing import Any
 from sfq_ray.rubric import DIMENSIONS
 from sfq_ray.tables import RATINGS
 
+WORKED_EXAMPLE = ((6, 5, 5, 6, 4), (5, 6, 5, 6, 4), (8, 9, 6, 7, 5))
+"""Scores of three raters, whose gold is 5.8 (arXiv 2607.27084)."""
 START = datetime(2026, 3, 2, 9, 0, 0, 123)
 THINGS = (
     "bars", "axes", "legend", "panels", "arrows", "curves", "ticks", "labels", "colours", "boxes", "lines", "grids",

@@ -3,14 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from judged_made_up import write
 from ratings_made_up import START, clean_gold
 from typer.testing import CliRunner
 
 from sfq_ray.cli import app
 from sfq_ray.evaluate.audit import OF_RATIONALES, OF_ROWS, audit
 from sfq_ray.evaluate.rationales import Rationale, quotes_features, repeated
-from sfq_ray.store import Store
-from sfq_ray.tables import RATINGS, table_from_rows
 
 LONG = "The axis labels of panel b are too small to be read in print"
 
@@ -148,18 +147,16 @@ def test_repeats_count_between_figures_or_raters_only():
 
 
 def test_the_command_fails_where_a_check_does(tmp_path):
-    store = Store(tmp_path)
     assert CliRunner().invoke(app, ["gold", "audit", str(tmp_path)]).exit_code == 1
-    store.prepare()
     rows = clean_gold()
-    store.write("ratings", "part-00000", table_from_rows(rows, RATINGS))
+    write(tmp_path, "ratings", rows)
     result = CliRunner().invoke(app, ["gold", "audit", str(tmp_path)])
     assert result.exit_code == 0, result.output
-    store.write("ratings", "part-00000", table_from_rows([row | {"source": "other"} for row in rows], RATINGS))
+    write(tmp_path, "ratings", [row | {"source": "other"} for row in rows])
     result = CliRunner().invoke(app, ["gold", "audit", str(tmp_path)])
     assert (result.exit_code, "no human rating" in result.stderr) == (1, True), "nothing looked at is nothing passed"
     silent(rows)
-    store.write("ratings", "part-00000", table_from_rows(rows, RATINGS))
+    write(tmp_path, "ratings", rows)
     result = CliRunner().invoke(app, ["gold", "audit", str(tmp_path)])
     assert result.exit_code == 1
     assert "FAILED missing_rationales" in result.output

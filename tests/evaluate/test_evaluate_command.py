@@ -8,7 +8,7 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dataset_made_up import annotation, record
+from dataset_made_up import record
 from judged_made_up import Made
 from typer.testing import CliRunner
 
@@ -85,11 +85,8 @@ def test_a_damaged_table_is_one_clear_line(table, damage, tmp_path):
 
 def test_from_a_dataset_to_a_leaderboard(dataset, tmp_path):
     """Five figures of two papers, the last with neither caption nor citing paragraph; real import, judging, evaluation."""
-    raters = {"Rater_01": (6, 5, 5, 6, 4), "Rater_02": (5, 6, 5, 6, 4), "Rater_03": (8, 9, 6, 7, 5)}
-    every = [annotation(rater, scores) for rater, scores in raters.items()]
-    records = [record("p", index, annotations=every) for index in (1, 2)]
-    records += [record("q", index, annotations=every) for index in (1, 2)]
-    records.append(record("q", 3, caption=None, context_texts=[], context_count=0, annotations=every))
+    records = [record(paper, index) for paper in "pq" for index in (1, 2)]
+    records.append(record("q", 3, caption=None, context_texts=[], context_count=0))
     split = [{"paper_id": row["paper_id"], "fig_index": row["fig_index"]} for row in records[1:]]
     source, out = dataset(*records, split=split), tmp_path / "out"
     printed = ""

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judged_made_up import WORKED_EXAMPLE, Made, figure, rated, score, write
+from judged_made_up import Made, figure, rated, score, write
+from ratings_made_up import WORKED_EXAMPLE
 from scipy.stats import spearmanr
 
 from sfq_ray.errors import FatalError

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from judged_made_up import write
 from ratings_made_up import rating
 from released_made_up import LINKED, directory, figure
 from typer.testing import CliRunner
@@ -20,7 +21,6 @@ from sfq_ray.evaluate.judgements import read_judgements
 from sfq_ray.evaluate.regressor import CALIBRATIONS, REGRESSORS, folds, out_of_fold, train_means
 from sfq_ray.rubric import DIMENSIONS, overall
 from sfq_ray.store import Store
-from sfq_ray.tables import SCORES, table_from_rows
 
 PAPERS, PER_PAPER = 10, 5
 COLUMNS = [*DIMENSIONS, "overall"]
@@ -61,11 +61,6 @@ def judged(figures, ratings, shift=2):
     return rows
 
 
-def write_scores(path, rows):
-    Store(path).prepare()
-    Store(path).write("scores", "D1.part-00000", table_from_rows(rows, SCORES))
-
-
 def rows_of(out, run_id):
     return {row["figure_id"]: row for row in Store(out).rows("scores") if row["run_id"] == run_id}
 
@@ -75,7 +70,7 @@ def fitted(tmp_path_factory):
     """(source, out, cards) of all four runs; one figure is not rated, one rated figure was dropped."""
     base = tmp_path_factory.mktemp("fit")
     figures, ratings = made(np.random.default_rng(1))
-    write_scores(base / "judged", judged(figures, ratings))
+    write(base / "judged", "scores", judged(figures, ratings))
     ratings.append(rating(8, "Rater 0", figure_id="p0__fig0008", paper_id="p0"))
     more = [figure("p0", 7), figure("p0", 8, dropped="solid")]
     source = directory(base / "source", figures + more, ratings)
@@ -216,7 +211,7 @@ def test_a_figure_that_lacks_one_dimension_has_failed(tmp_path, rng):
 def test_each_mistake_is_named(tmp_path, rng, monkeypatch):
     figures, ratings = made(rng)
     source = directory(tmp_path / "s", figures, ratings)
-    write_scores(tmp_path / "j", [row | {"protocol": "calibrated"} for row in judged(figures, ratings)])
+    write(tmp_path / "j", "scores", [row | {"protocol": "calibrated"} for row in judged(figures, ratings)])
     bare = {"blur_laplacian_var": None, "has_readable_text": None, "text_box_count": None, "edge_density": None}
     unmeasured = directory(tmp_path / "u", [row | bare for row in figures], ratings)
     for words, arguments in (

@@ -4,17 +4,13 @@ from datetime import datetime
 
 import numpy as np
 import pytest
-from ratings_made_up import rating
+from ratings_made_up import WORKED_EXAMPLE, rating
 
 from sfq_ray.evaluate.gold import adjudication, gold, rated
 
 
 def test_the_worked_example_of_the_paper():
-    ratings = [
-        rating(1, "a", (6, 5, 5, 6, 4)),
-        rating(1, "b", (5, 6, 5, 6, 4)),
-        rating(1, "c", (8, 9, 6, 7, 5)),
-    ]
+    ratings = [rating(1, rater, scores) for rater, scores in zip("abc", WORKED_EXAMPLE, strict=True)]
     (row,) = gold(ratings)
     assert [round(row[d], 2) for d in ("VC", "SL", "CC", "CTX", "MR")] == [6.33, 6.67, 5.33, 6.33, 4.33]
     assert row["overall"] == pytest.approx(5.80, abs=1e-9)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import pytest
 from dataset_made_up import annotation, record
+from judged_made_up import write
 from typer.testing import CliRunner
 
 from sfq_ray.cli import app
@@ -17,7 +18,6 @@ from sfq_ray.evaluate.released import bound_before, caption_parts, contexts, pic
 from sfq_ray.judge.calls import figure_of
 from sfq_ray.rubric import DIMENSIONS, LONG_NAMES
 from sfq_ray.store import Store
-from sfq_ray.tables import FIGURES, table_from_rows
 
 
 def test_a_row_becomes_a_figure_and_its_ratings(dataset, tmp_path):
@@ -93,12 +93,7 @@ def test_importing_again_replaces_and_never_mixes_with_extracted_figures(dataset
 
 def test_extracted_figures_are_never_replaced_not_even_after_annotations_of_them(dataset, tmp_path):
     source, store = dataset(record("p", 1)), Store(tmp_path / "o")
-    store.prepare()
-    store.write(
-        "figures",
-        "part-00000",
-        table_from_rows([{"figure_id": "p__fig0001", "paper_id": "p", "fig_index": 1}], FIGURES),
-    )
+    write(store.root, "figures", [{"figure_id": "p__fig0001", "paper_id": "p", "fig_index": 1}])
     store.write_manifest({"extract": {}})
     (tmp_path / "own.csv").write_text("paper_id,fig_index,rater,VC\np,1,ann,7\n")
     import_ratings(tmp_path / "own.csv", tmp_path / "o")

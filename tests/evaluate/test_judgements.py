@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from judged_made_up import WORKED_EXAMPLE, Made, figure, rated, score, write
+from judged_made_up import Made, figure, rated, score, write
+from ratings_made_up import WORKED_EXAMPLE
 
 from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.judgements import read_judgements

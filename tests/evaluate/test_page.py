@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from judged_made_up import WORKED_EXAMPLE, Made, figure, rated, score, write
+from judged_made_up import Made, figure, rated, score, write
 from PIL import Image
+from ratings_made_up import WORKED_EXAMPLE
 
 from sfq_ray import pipelines
 from sfq_ray.errors import FatalError

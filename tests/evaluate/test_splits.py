@@ -7,14 +7,13 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judged_made_up import write
 from ratings_made_up import rating
 from typer.testing import CliRunner
 
 from sfq_ray.cli import app
 from sfq_ray.errors import FatalError
 from sfq_ray.evaluate.splits import Paper, balance, figure_kind, parse_quotas, rated_papers, split
-from sfq_ray.store import Store
-from sfq_ray.tables import FIGURES, RATINGS, table_from_rows
 
 CAPTIONS = ("Overview of it", "Accuracy by step", "Examples of outputs", "Loss curves", "The world")
 
@@ -119,13 +118,11 @@ def test_kinds(caption, kind):
 
 
 def test_the_command_writes_the_split_and_prints_its_balance(tmp_path):
-    store = Store(tmp_path)
-    store.prepare()
     keys = [
         {"figure_id": f"p__fig{i:04d}", "paper_id": "p", "fig_index": i, "venue": "ACL", "year": 2020} for i in (1, 2)
     ]
-    store.write("figures", "part-00000", table_from_rows(keys, FIGURES))
-    store.write("ratings", "part-00000", table_from_rows([rating(i, r) for i in (1, 2) for r in "abc"], RATINGS))
+    write(tmp_path, "figures", keys)
+    write(tmp_path, "ratings", [rating(i, r) for i in (1, 2) for r in "abc"])
     result = CliRunner().invoke(app, ["split", str(tmp_path), "--n", "2", "--quotas", "ACL=2"])
     assert result.exit_code == 0, result.output
     rows = [json.loads(line) for line in (tmp_path / "splits/eval2.jsonl").read_text().splitlines()]
