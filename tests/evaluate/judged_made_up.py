@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,12 @@ def score(run_id: str, paper: str, index: int, scores: tuple[Any, ...] | None, *
         given = dict(zip(DIMENSIONS, scores, strict=True))
         row |= {"status": "scored", "failure": None, "overall": overall(given), **{d.value: given[d] for d in given}}
     return row | more
+
+
+def sheet(path: Path) -> list[dict[str, str]]:
+    """Rows of a CSV file of an evaluation."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
 class Made:

@@ -6,9 +6,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from gold_made_up import made_gold, made_run, reordered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_gold import made_gold, made_run
 from scipy.stats import spearmanr
 
 from sfq_ray.evaluate.agreement import Gold, Judged, baselines, gold_from_ratings, metrics, nanmean, spearman
@@ -81,12 +81,7 @@ def test_the_order_of_figures_changes_nothing(seed):
     gold = made_gold(rng)
     run = made_run(rng, gold, failed=0.2)
     order = rng.permutation(len(gold.figure_ids))
-    moved = metrics(
-        Gold(tuple(gold.figure_ids[i] for i in order), gold.papers[order], gold.scores[order], gold.overall[order]),
-        dataclasses.replace(
-            run, scores=run.scores[order], overall=run.overall[order], status=tuple(run.status[i] for i in order)
-        ),
-    )
+    moved = metrics(*reordered(order, gold, run))
     kept = metrics(gold, run)
     for name in ("mae", "within_1", "spearman", "bias", "coverage"):
         assert getattr(moved, name).value == pytest.approx(getattr(kept, name).value)

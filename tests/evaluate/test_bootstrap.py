@@ -4,12 +4,12 @@ import dataclasses
 
 import numpy as np
 import pytest
+from gold_made_up import made_gold, made_run, reordered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_gold import made_gold, made_run
 from scipy.stats import spearmanr
 
-from sfq_ray.evaluate.agreement import Gold, metrics
+from sfq_ray.evaluate.agreement import metrics
 from sfq_ray.evaluate.bootstrap import (
     METRICS,
     bootstrap,
@@ -82,8 +82,7 @@ def test_the_order_of_figures_changes_nothing(seed):
     gold = made_gold(rng)
     run = made_run(rng, gold, failed=0.2)
     order = rng.permutation(len(gold.figure_ids))
-    moved = Gold(tuple(gold.figure_ids[i] for i in order), gold.papers[order], gold.scores[order], gold.overall[order])
-    moved_run = type(run)("r", "direct", "m", run.scores[order], run.overall[order], run.status)
+    moved, moved_run = reordered(order, gold, run)
     weights = resamples(gold.papers, 50, rng)
     kept, other = bootstrap(gold, [run], weights), bootstrap(moved, [moved_run], weights)
     for name in METRICS:

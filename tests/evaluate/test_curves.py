@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_gold import made_gold, made_run
+from gold_made_up import made_gold, made_run
 
 from sfq_ray.evaluate.agreement import Gold, Judged
 from sfq_ray.evaluate.curves import calibration, disputes, limits

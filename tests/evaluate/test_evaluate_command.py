@@ -1,6 +1,5 @@
 """`sfq evaluate` as people run it, and the way to it: import, judge, evaluate."""
 
-import csv
 import json
 import subprocess
 import sys
@@ -9,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dataset_made_up import record
-from judged_made_up import Made
+from judged_made_up import Made, sheet
 from typer.testing import CliRunner
 
 from sfq_ray.cli import app
@@ -114,8 +113,8 @@ def test_from_a_dataset_to_a_leaderboard(dataset, tmp_path):
     assert 'href="../report/index.html#figure=p__fig0002"' in page
     assert "The runs whose money is known cost nothing" in page
     assert (out / "evaluation" / "page" / "thumbs" / "000000.webp").is_file()
-    with (out / "evaluation" / "contrasts.csv").open() as file:
-        assert {row["first"] for row in csv.DictReader(file)} == {"rules-sidecar", "rules-agent"}
+    contrasts = sheet(out / "evaluation" / "contrasts.csv")
+    assert {row["first"] for row in contrasts} == {"rules-sidecar", "rules-agent"}
     (source / "datasets" / "full" / "figures.jsonl").write_text(json.dumps(records[0] | {"caption": "Another."}) + "\n")
     assert CliRunner().invoke(app, ["import", str(source), "--out", str(out)]).exit_code == 0
     refused = CliRunner().invoke(app, ["judge", str(out), "--backend", "rules"])

@@ -1,9 +1,7 @@
 """The page of an evaluation: its structure, its numbers against the tables, hostile texts, equal bytes, and a browser."""
 
-import csv
 import hashlib
 import html
-import io
 import re
 import shutil
 import subprocess
@@ -12,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from judged_made_up import Made, figure, rated, score, write
-from PIL import Image
+from judged_made_up import Made, figure, rated, score, sheet, write
 from ratings_made_up import WORKED_EXAMPLE
+from released_made_up import png
 
 from sfq_ray import pipelines
 from sfq_ray.errors import FatalError
@@ -30,12 +28,6 @@ from sfq_ray.store import Store
 CHROMIUM = shutil.which("chromium")
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> \u2028 ' & 𝒳"
 RUN = "<script>document.title='owned'<!-- \"x\"-direct"  # also a name of a file, so without a slash
-
-
-def png():
-    buffer = io.BytesIO()
-    Image.new("RGB", (640, 400), "white").save(buffer, "PNG")
-    return buffer.getvalue()
 
 
 def published(out, to, calls=None):
@@ -66,11 +58,6 @@ def made(tmp_path):
     made.ratings[:9, :, 2] = np.nan
     made.run("c-direct", 0.8)  # has no CC where the gold has
     return made
-
-
-def sheet(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 class Reader(HTMLParser):

@@ -1,13 +1,10 @@
 """Sign flips against scipy, p-values that are uniform when nothing differs, and the family's error rate."""
 
-import dataclasses
-
 import numpy as np
 import pytest
-from made_up_gold import made_gold, made_run
+from gold_made_up import made_gold, made_run, reordered
 from scipy.stats import kstest, permutation_test
 
-from sfq_ray.evaluate.agreement import Gold
 from sfq_ray.evaluate.bootstrap import errors, resamples
 from sfq_ray.evaluate.permutation import contrasts, sign_flip, signs, sums_by_paper
 
@@ -93,8 +90,7 @@ def test_order_and_seed(rng):
     gold = made_gold(rng, papers=20)
     runs = [made_run(rng, gold, "a", failed=0.2), made_run(rng, gold, "b", failed=0.2)]
     order = rng.permutation(len(gold.figure_ids))
-    moved = Gold(tuple(gold.figure_ids[i] for i in order), gold.papers[order], gold.scores[order], gold.overall[order])
-    moved_runs = [dataclasses.replace(run, scores=run.scores[order], overall=run.overall[order]) for run in runs]
+    moved, *moved_runs = reordered(order, gold, *runs)
     (first,), (again,), (other,) = (
         contrasts(g, r, [("a", "b")], resamples(g.papers, 500, np.random.default_rng(8)), [8])
         for g, r in ((gold, runs), (gold, runs), (moved, moved_runs))

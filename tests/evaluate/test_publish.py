@@ -1,12 +1,11 @@
 """The files of an evaluation."""
 
-import csv
 import json
 import re
 
 import pyarrow.parquet as pq
 import pytest
-from judged_made_up import Made
+from judged_made_up import Made, sheet
 
 from sfq_ray.evaluate import latex, markdown
 from sfq_ray.evaluate.escaping import escaped
@@ -41,11 +40,6 @@ def published(out, to):
     found = evaluate(judgements, {run.run_id: spending(run, calls) for run in judgements.runs}, "a-direct", 100)
     publish(found, inputs_of(out, (), None, None, None), to)
     return found
-
-
-def sheet(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_two_runs_give_the_same_bytes(made, tmp_path):

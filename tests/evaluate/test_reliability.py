@@ -5,9 +5,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from gold_made_up import made_gold, made_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_gold import made_gold, made_run
 
 from sfq_ray.evaluate.agreement import Measure, gold_from_ratings, metrics
 from sfq_ray.evaluate.reliability import (

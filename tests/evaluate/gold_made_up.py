@@ -1,5 +1,7 @@
 """Made-up gold and judges with papers of different difficulty."""
 
+import dataclasses
+
 import numpy as np
 
 from sfq_ray.evaluate.agreement import Gold, Judged, nanmean
@@ -20,3 +22,14 @@ def made_run(rng, gold, run_id="run", sd=1.0, failed=0.0):
     status = np.where(rng.random(n) < failed, "failed", "scored")
     scores[status == "failed"] = np.nan
     return Judged(run_id, "direct", "model", scores, nanmean(scores, axis=1), tuple(status.tolist()))
+
+
+def reordered(order, gold, *runs):
+    """The gold and runs with their figures in another order."""
+    moved = Gold(tuple(gold.figure_ids[i] for i in order), gold.papers[order], gold.scores[order], gold.overall[order])
+    return moved, *(
+        dataclasses.replace(
+            run, scores=run.scores[order], overall=run.overall[order], status=tuple(run.status[i] for i in order)
+        )
+        for run in runs
+    )
