@@ -1,4 +1,4 @@
-"""PDFs made for the tests, and the place of papers that are not part of the project."""
+"""PDFs and an output directory made for the tests, and the place of papers that are not part of the project."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pymupdf
 import pytest
 from hypothesis import settings
 from object_store import bucket, s3_url  # noqa: F401 - fixtures
+
+from sfq_ray.store import Store
 
 settings.register_profile("same", derandomize=True)  # the same examples every time: a failure is never a matter of luck
 settings.load_profile("same")
@@ -77,6 +79,14 @@ def make_pdf(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return make
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An output directory without rows."""
+    store = Store(tmp_path / "out")
+    store.prepare()
+    return store
 
 
 @pytest.fixture(scope="session")

@@ -5,14 +5,6 @@ import pytest
 from sfq_ray.claims import claimed
 from sfq_ray.config import Settings, load
 from sfq_ray.errors import FatalError
-from sfq_ray.store import Store
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "out")
-    store.prepare()
-    return store
 
 
 def judge(store, figures, again=False, settings=None, **extra):

@@ -20,13 +20,6 @@ def papers(*ids):
     )
 
 
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "out")
-    store.prepare()
-    return store
-
-
 def test_what_was_written_is_read_in_order(store):
     store.write("papers", "part-00001", papers("c"))
     store.write("papers", "part-00000", papers("a", "b"))

@@ -17,18 +17,10 @@ from sfq_ray.extract.layouts import LAYOUTS, load_detector
 from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.geometry import Box
 from sfq_ray.inputs import collect
-from sfq_ray.store import Store
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PART = "part-00000"
 LABELS = ("1", "2", "3", "A.1")  # of the figures in one-column.pdf
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "out")
-    store.prepare()
-    return store
 
 
 @pytest.fixture

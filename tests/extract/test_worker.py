@@ -5,23 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from sfq_ray.config import load
 from sfq_ray.deaths import Deaths
 from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.inputs import collect
-from sfq_ray.store import Store
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SETTINGS = load(None, {"features.ocr": "none"})
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "out")
-    store.prepare()
-    return store
 
 
 def unit(*paths):

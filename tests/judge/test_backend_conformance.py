@@ -7,7 +7,7 @@ import inspect
 from contextlib import nullcontext
 
 import pytest
-from hosted import ENVIRONMENT, models_file, served
+from hosted import models_file, served
 from scripted import figures
 from servers import ProtocolServer
 
@@ -30,12 +30,6 @@ SETTINGS = Judge(deadline_s=3.0)
 HOSTED = {"openai": "gpt-5.6-sol", "anthropic": "claude-opus-4.8", "gemini": "gemini-3.5-flash", "bedrock": "nova-pro"}
 ALONE = {"rules"}  # needs nothing
 CALLS = {"direct": direct_call, "sidecar": sidecar_call, "vision": vision_call, "language": language_call}
-
-
-@pytest.fixture
-def keys(monkeypatch):
-    for variable, value in ENVIRONMENT.items():
-        monkeypatch.setenv(variable, value)
 
 
 @pytest.fixture(params=sorted(BACKENDS))

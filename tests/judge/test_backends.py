@@ -21,12 +21,7 @@ from sfq_ray.judge.parse import parse
 
 ONE_OF_EACH = ("gpt-5.6-sol", "qwen-vl-max", "glm-4.6v", "claude-opus-4.8", "gemini-3.5-flash", "nova-pro")
 SETTINGS = Judge(deadline_s=3.0)
-
-
-@pytest.fixture(autouse=True)
-def keys(monkeypatch):
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("keys")
 
 
 async def once(model, figure, call=direct_call):

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 import pytest
-from hosted import ENVIRONMENT, models_file, served
+from hosted import models_file, served
 from servers import Model as Served
 from servers import ProtocolServer
 
@@ -12,12 +12,7 @@ from sfq_ray.judge.capabilities import load_models
 from sfq_ray.judge.doctor import examine
 
 SETTINGS = Judge(deadline_s=3.0)
-
-
-@pytest.fixture(autouse=True)
-def keys(monkeypatch):
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("keys")
 
 
 def test_a_missing_key_and_a_missing_package_are_said(monkeypatch):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from hosted import ENVIRONMENT, models_file, served
+from hosted import models_file, served
 from scripted import figures
 from servers import ProtocolServer
 
@@ -28,12 +28,7 @@ THINKS = {
 }  # fmt: skip
 PLACES = ("reasoning_effort", "enable_thinking", "thinking_budget", "thinking", "thinkingConfig", "effort")
 SHIPPED = load_models()
-
-
-@pytest.fixture(autouse=True)
-def keys(monkeypatch):
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("keys")
 
 
 def arrived(body):
