@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from bootstrap_speed import made_up
 
+from sfq_ray.cli import app
 from sfq_ray.rubric import DIMENSIONS
 from sfq_ray.store import Store
 from sfq_ray.tables import TABLES, table_from_rows
@@ -82,8 +83,6 @@ def main() -> None:
         seconds, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu, memory = used.ru_utime + used.ru_stime, used.ru_maxrss >> 10
         print(f"sfq evaluate: {seconds:.1f} s, {cpu:.1f} s of CPU, {memory} MiB")  # noqa: T201
-        from sfq_ray.cli import app
-
         profile = cProfile.Profile()
         profile.runcall(app, arguments, standalone_mode=False)
         pstats.Stats(profile).sort_stats("cumulative").print_stats("sfq_ray", 25)

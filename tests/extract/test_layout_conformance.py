@@ -49,9 +49,7 @@ def detector(request):
 def extracted(folder, layout, *paths):
     """Rows of layouts/, papers/ and figures/ of one part."""
     weights = os.environ.get("SFQ_SURYA_WEIGHTS") if layout == "marker" else None
-    settings = load(
-        None, {"extract.layout": layout, "features.ocr": "none", "extract.detector.weights": weights}
-    )  # fmt: skip
+    settings = load(None, {"extract.layout": layout, "features.ocr": "none", "extract.detector.weights": weights})
     store = Store(folder)
     store.prepare()
     unit = {"part": PART, "inputs": [item.as_dict() for item in collect([str(path) for path in paths])]}
