@@ -1,6 +1,5 @@
 """The page of an evaluation: its structure, its numbers against the tables, hostile texts, equal bytes, and a browser."""
 
-import hashlib
 import html
 import re
 import shutil
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from digests import digests
 from judged_made_up import Made, figure, rated, score, sheet, write
 from ratings_made_up import WORKED_EXAMPLE
 from released_made_up import png
@@ -252,11 +252,6 @@ def test_figures_lead_to_the_report_where_there_is_one(made, tmp_path):
     assert f'href="../report/index.html#figure={first}"' in page.read_text()
     assert 'href="../../report/index.html#figure=' in run_pages(made.out / "evaluation")[0].read_text()
     assert "There is no report" not in Reader(page).sections["disputes"]
-
-
-def digests(folder):
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def test_the_same_evaluation_gives_the_same_bytes(made, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import re
@@ -11,6 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from digests import digests
 from made_up_tables import HOSTILE, figure_rows, png, write
 from PIL import Image
 
@@ -27,11 +27,6 @@ def read_data(report: Path, name: str) -> Any:
     assert called
     assert called[1] == name
     return json.loads(called[2])
-
-
-def digests(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def test_names_of_files_hold_numbers_only(out: Path) -> None:
