@@ -26,6 +26,7 @@ from sfq_ray.extract.layouts import EMBEDDED, LAYOUTS
 from sfq_ray.extract.shards import Shard, shards
 from sfq_ray.extract.worker import ExtractWorker
 from sfq_ray.features import OCR
+from sfq_ray.folders import check_replaceable
 from sfq_ray.judge.capabilities import Model
 from sfq_ray.judge.estimate import Estimate, estimates, spent_usd
 from sfq_ray.judge.plan import Choice, Loader, Plan, limits_of, make_plan
@@ -35,7 +36,7 @@ from sfq_ray.places import Place
 from sfq_ray.progress import Progress
 from sfq_ray.raydata import Actors, Halt
 from sfq_ray.registry import check
-from sfq_ray.report import REPORT, check_replaceable, write_report
+from sfq_ray.report import REPORT, write_report
 from sfq_ray.store import Store
 
 DEFAULT = Choice()

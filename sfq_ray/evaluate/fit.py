@@ -94,7 +94,8 @@ def _regress(rated: Rated, choice: Choice, judges: Mapping[str, Mapping[str, Row
             else {"status": "scored"} if on.any() else {"status": "gated"}
             for lack, on in zip(lacks.tolist(), rated.on, strict=True)
         ]  # fmt: skip
-        cards.append(_finished(out, rated, choice, about, found, states, learner, splits, before, names, importances))
+        fitted = Fitted(about, found, states, learner, before, names, importances)
+        cards.append(_finished(out, rated, choice, splits, fitted))
     return cards
 
 
@@ -117,7 +118,7 @@ def _calibrate(rated: Rated, choice: Choice, judge: Mapping[str, Row], out: Path
         lacks = np.any(np.isnan(found) & ~np.isnan(given), axis=1)
         states = [_state(row, lack, learn.MIN_FIGURES) for row, lack in zip(own, lacks.tolist(), strict=True)]
         names = [f"{choice.calibrate}, the same dimension"]
-        cards.append(_finished(out, rated, choice, about, found, states, learner, splits, given, names, {}))
+        cards.append(_finished(out, rated, choice, splits, Fitted(about, found, states, learner, given, names, {})))
     return cards
 
 
@@ -134,27 +135,39 @@ def _state(judged: Row | None, lacks: bool, least: int) -> dict[str, Any]:
 # ---- what is written
 
 
-def _finished(
-    out: Path, rated: Rated, choice: Choice, about: Row, found: Floats, states: Sequence[Row], learner: Any,
-    splits: Sequence[Any], before: Floats, names: Sequence[str], importances: Mapping[str, Mapping[str, float]],
-) -> Card:  # fmt: skip
-    """Writes the rows of one run and returns its card. `before` (n, 5) is what the predictions are compared with."""
-    scored = np.array([state["status"] == "scored" for state in states])
-    found = np.where(scored[:, None], found, np.nan)
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One run, out of fold."""
+
+    about: Row  # its columns of scores/
+    found: Floats  # (n, 5)
+    states: Sequence[Row]  # of the figures
+    learner: Any
+    before: Floats  # (n, 5) what the predictions are compared with
+    features: Sequence[str]
+    importances: Mapping[str, Mapping[str, float]]
+
+
+def _finished(out: Path, rated: Rated, choice: Choice, splits: Sequence[Any], fitted: Fitted) -> Card:
+    """Writes the rows of one run and returns its card."""
+    about, learner = fitted.about, fitted.learner
+    scored = np.array([state["status"] == "scored" for state in fitted.states])
+    found = np.where(scored[:, None], fitted.found, np.nan)
     rows = [
         score_row(figure, scores, {**about, **state})
-        for figure, scores, state in zip(rated.figures, found, states, strict=True)
+        for figure, scores, state in zip(rated.figures, found, fitted.states, strict=True)
     ]
     store = Store(out)
     store.prepare()
     store.write("scores", f"{about['run_id']}.part-00000", table_from_rows(rows, SCORES))
     return Card(
         run_id=about["run_id"], protocol=about["protocol"], model=about["model"], says=learner.says,
-        hyper_parameters=dict(learner.parameters), seed=choice.seed, features=list(names),
+        hyper_parameters=dict(learner.parameters), seed=choice.seed, features=list(fitted.features),
         figures=len(rated.figures), papers=len(set(rated.papers)), groups=len(set(rated.groups)),
         folds=[{"papers": len({rated.papers[row] for row in test}), "figures": len(test)} for _, test in splits],
-        statuses=dict(sorted(Counter(state["status"] for state in states).items())),
-        rated_without_figure=rated.without_figure, errors=errors(rated, found, before), importances=importances,
+        statuses=dict(sorted(Counter(state["status"] for state in fitted.states).items())),
+        rated_without_figure=rated.without_figure, errors=errors(rated, found, fitted.before),
+        importances=fitted.importances,
     )  # fmt: skip
 
 

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from fnmatch import fnmatchcase
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 
-from sfq_ray.errors import FatalError
+from sfq_ray.folders import check_replaceable, replace_folder
 from sfq_ray.places import Place
 from sfq_ray.report.entries import FEATURES, PAPER_COLUMNS, figure_detail, figure_entry, paper_entry
 from sfq_ray.report.images import Picture, picture
@@ -36,7 +35,6 @@ SHELL = ("report.js", "report.css", "index.html")
 FOLDERS = ("data", "thumbs", "images")
 REPORT = (*SHELL, *FOLDERS)
 """What a report's folder holds; the first tells that it is one."""
-DESKTOP = ".DS_Store"  # left by a file manager that only looked
 
 
 def write_report(out: Place, target: Path, scores_in: Place | None = None) -> Path:
@@ -104,36 +102,6 @@ def _write_data(tables: Tables, suffixes: dict[int, str], folder: Path) -> None:
             details.append(figure_detail(figure, scores))
         name = f"details-{part:04}"
         (folder / f"{name}.js").write_bytes(data_script(name, details))
-
-
-def check_replaceable(target: Path, names: Sequence[str], what: str) -> None:
-    """Raises FatalError where `target`, which is to be replaced as a whole, holds anything but a former `what`.
-
-    `names` are patterns of what one holds; the first of them must be there.
-    """
-    if not target.exists():
-        return
-    if not target.is_dir():
-        raise FatalError(f"{target}: is a file; choose another --out")
-    there = sorted(path.name for path in target.iterdir() if path.name != DESKTOP)
-    foreign = [name for name in there if names[0] not in there or not any(fnmatchcase(name, each) for each in names)]
-    if foreign:
-        raise FatalError(f"{target}: holds {foreign[0]}, which is no part of a {what}; choose an empty or a new --out")
-
-
-def replace_folder(partial: Path, target: Path) -> None:
-    """Puts the finished folder in place of the former one, which stays whole until then."""
-    former = target.with_name(f".{target.name}.former")
-    shutil.rmtree(former, ignore_errors=True)
-    if target.exists():
-        target.rename(former)
-    try:
-        partial.rename(target)
-    except BaseException:
-        if former.exists():
-            former.rename(target)
-        raise
-    shutil.rmtree(former, ignore_errors=True)
 
 
 def _picture_of(row: Row) -> Picture | None:

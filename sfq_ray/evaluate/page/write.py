@@ -25,7 +25,7 @@ from sfq_ray.evaluate.page.plots import reach_of
 from sfq_ray.evaluate.page.run import run_page
 from sfq_ray.evaluate.page.shell import FOLDER, STYLES, run_file
 from sfq_ray.evaluate.sheets import differences
-from sfq_ray.report.build import check_replaceable, replace_folder
+from sfq_ray.folders import check_replaceable, replace_folder
 from sfq_ray.store import disk_error
 
 PAGE = ("evaluation.css", "report.css", "thumbs", "run-*.html")  # what the folder holds; the first tells that it is one
