@@ -15,7 +15,7 @@ import typer
 from sfq_ray.config import ConfigError, Settings, load
 from sfq_ray.evaluate.commands import evaluation
 from sfq_ray.places import Place
-from sfq_ray.terminal import anywhere, clear_errors, local, quiet
+from sfq_ray.terminal import Models, Prices, Scores, anywhere, clear_errors, local, quiet
 
 app = typer.Typer(
     help="Research-paper PDFs in, scored scientific figures out. Start with: sfq run PDFS --out DIR",
@@ -36,7 +36,7 @@ Paths = Annotated[
 Out = Annotated[
     Any, typer.Option("--out", "-o", parser=anywhere, metavar="PLACE", help="Directory or s3://..., to continue in.")
 ]
-OutArgument = Annotated[
+Directory = Annotated[
     Any, typer.Argument(parser=anywhere, metavar="DIR", help="Output directory of an earlier job, or s3://...")
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="YAML file with settings; `sfq settings` prints all.")]
@@ -85,15 +85,15 @@ def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = Non
 
 @app.command()
 def judge(
-    figures: OutArgument, config: Config = None, workers: Workers = None, backend: Backend = None,
+    figures: Directory, config: Config = None, workers: Workers = None, backend: Backend = None,
     protocols: Protocols = None,
     out: Annotated[
         Any, typer.Option("--out", "-o", parser=anywhere, metavar="PLACE", help="For calls/ and scores/. Default: DIR.")
     ] = None,
     matrix: Annotated[Path | None, typer.Option("--matrix", help="YAML file of runs, as jobs/eval1200.yaml.")] = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Only these runs, as D1,S*,F3. Default: all.")] = None,
-    models: Annotated[Path | None, typer.Option("--models", help="YAML of model records, over those shipped.")] = None,
-    prices: Annotated[Path | None, typer.Option("--prices", help="YAML of prices, over those shipped.")] = None,
+    models: Models = None,
+    prices: Prices = None,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Judge so many times, for test-retest.")] = 1,
     repeat_share: Annotated[
         float, typer.Option("--repeat-share", min=0, max=1, help="Share of figures that repeats judge; fixed ones.")
@@ -124,7 +124,7 @@ def judge(
 def doctor(
     matrix: Annotated[Path | None, typer.Option("--matrix", help="Only the models of these runs.")] = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Only these runs of the matrix, as D1,S*,F3.")] = None,
-    models: Annotated[Path | None, typer.Option("--models", help="YAML of model records, over those shipped.")] = None,
+    models: Models = None,
     probe: Annotated[bool, typer.Option("--probe", help="Make one call to each; it costs a little.")] = False,
     config: Config = None,
 ) -> None:  # fmt: skip
@@ -154,10 +154,8 @@ def doctor(
 
 @app.command()
 def report(
-    tables: OutArgument,
-    scores: Annotated[
-        Any, typer.Option(parser=anywhere, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
-    ] = None,
+    tables: Directory,
+    scores: Scores = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", parser=local, metavar="DIR", help="Folder of the report. Default: DIR/report."),
