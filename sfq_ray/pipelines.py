@@ -37,6 +37,7 @@ from sfq_ray.raydata import Actors, Halt
 from sfq_ray.registry import check
 from sfq_ray.report import REPORT, check_replaceable, write_report
 from sfq_ray.store import Store
+from sfq_ray.tables import figure_state
 
 DEFAULT = Choice()
 LEASE_MARGIN_S = 30.0
@@ -220,7 +221,7 @@ def _kept_figures(figures: Place) -> list[str]:
     """Their ids."""
     parts = Store(figures).narrow("figures", ["figure_id", "dropped", "error"])
     rows = (row for _, part in parts for row in part.to_pylist())
-    return [row["figure_id"] for row in rows if row["dropped"] is None and row["error"] is None]
+    return [row["figure_id"] for row in rows if figure_state(row) == "kept"]
 
 
 def _loader(plan: Plan, settings: Settings, store: Store) -> tuple[Loader, Halt | None]:
@@ -276,10 +277,7 @@ def totals(out: Place) -> Totals:
     columns = ["paper_id", "outcome", "message", "pages", "venue", "year", "figures_kept", "figures_uncited"]
     parts = [(part, row) for part in store.parts("papers") for row in store.read("papers", part, columns).to_pylist()]
     papers = [row for _, row in parts]
-    figures = Counter(
-        "failed" if row["error"] else "dropped" if row["dropped"] else "kept"
-        for row in store.rows("figures", ["dropped", "error"])
-    )
+    figures = Counter(figure_state(row) for row in store.rows("figures", ["dropped", "error"]))
     scores = Counter(row["status"] for row in store.rows("scores", ["status"]))
     outcomes = Counter(row["outcome"] for row in papers)
     failed = [(row["paper_id"], row["message"] or "") for row in papers if row["outcome"] == "failed"]
