@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 # Ray reads these when it is imported: no usage report, no chatter of its own
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -14,8 +15,10 @@ import typer
 
 from sfq_ray.config import ConfigError, Settings, load
 from sfq_ray.evaluate.commands import evaluation
-from sfq_ray.places import Place
 from sfq_ray.terminal import Models, Prices, Scores, anywhere, clear_errors, local, quiet
+
+if TYPE_CHECKING:
+    from sfq_ray.pipelines import Totals
 
 app = typer.Typer(
     help="Research-paper PDFs in, scored scientific figures out. Start with: sfq run PDFS --out DIR",
@@ -65,9 +68,9 @@ def run(
 
         settings = _settings(config, ocr=ocr, backend=backend, protocols=protocols)
         with quiet():
-            pipelines.run(pdfs, out, settings, workers)
-        _summary(out)
-        _exit_code(out)
+            made = pipelines.run(pdfs, out, settings, workers)
+        _summary(made, made.scores)
+        _exit_code(made.papers)
         typer.echo(f"report: {out / 'report' / 'index.html'}")
 
 
@@ -79,8 +82,9 @@ def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = Non
 
         with quiet():
             pipelines.extract(pdfs, out, _settings(config, ocr=ocr), workers)
-        _summary(out)
-        _exit_code(out)
+        made = pipelines.totals(out)
+        _summary(made, made.scores)
+        _exit_code(made.papers)
 
 
 @app.command()
@@ -117,7 +121,8 @@ def judge(
             return
         with quiet():
             pipelines.judge(figures, settings, workers, out, choice)
-        _summary(figures, out)
+        extracted = pipelines.totals(figures)
+        _summary(extracted, extracted.scores if out is None else pipelines.totals(out).scores)
 
 
 @app.command()
@@ -188,12 +193,8 @@ def _settings(config: Path | None, **options: str | None) -> Settings:
     return load(config, overrides)
 
 
-def _summary(out: Place, judged: Place | None = None) -> None:
-    """What the tables hold; `judged`: where calls/ and scores/ are, if not in `out`."""
-    from sfq_ray import pipelines
-
-    now = pipelines.totals(out)
-    scores = now.scores if judged is None else pipelines.totals(judged).scores
+def _summary(now: Totals, scores: Counter[str]) -> None:
+    """What the tables hold. `scores`: by status, perhaps of another directory."""
     if now.papers:  # imported figures come without
         typer.echo(_sum_line("papers", now.papers, ("kept", "dropped", "failed")) + f"; {now.pages:,} pages")
     _failed(now.failed)
@@ -228,11 +229,8 @@ def _estimates(runs: list[Any]) -> None:
     typer.echo(f"to pay: {paid}. Tokens are estimates, thinking is not in them")
 
 
-def _exit_code(out: Place) -> None:
+def _exit_code(papers: Counter[str]) -> None:
     """1 where every paper has failed: a script must not take that for a success."""
-    from sfq_ray import pipelines
-
-    papers = pipelines.totals(out).papers
     if papers["failed"] and papers["failed"] == papers.total():
         raise typer.Exit(1)
 
@@ -245,8 +243,8 @@ def _failed(papers: list[tuple[str, str]]) -> None:
         typer.echo(f"failed: and {len(papers) - SHOWN_FAILURES:,} more; see the column message in papers/", err=True)
 
 
-def _sum_line(name: str, counts: Any, parts: tuple[str, ...]) -> str:
-    return f"{name}: {sum(counts.values()):,} = " + " + ".join(f"{counts[part]:,} {part}" for part in parts)
+def _sum_line(name: str, counts: Counter[str], parts: tuple[str, ...]) -> str:
+    return f"{name}: {counts.total():,} = " + " + ".join(f"{counts[part]:,} {part}" for part in parts)
 
 
 if __name__ == "__main__":
