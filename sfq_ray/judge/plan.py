@@ -151,8 +151,8 @@ class Loader:
 
     def __call__(self, name: str) -> Backend:
         model = self.plan.models[name]
-        if self.plan.choice.offline and model.backend != EMBEDDED.backend:
-            return Absent(model.backend, model.model, decoding(model, self.settings))
+        if self.plan.choice.offline:
+            return unreached(model, self.settings)
         backend = load_backend(model, self.settings)
         if model.local:
             return backend
@@ -164,7 +164,7 @@ class Loader:
 
 @dataclass(frozen=True)
 class Absent:
-    """Stands for a backend whose replies are all in the ledger."""
+    """Stands for a backend that is not reached: whoever has the requests finds its replies in the ledger."""
 
     name: str
     model: str
@@ -173,6 +173,13 @@ class Absent:
 
     async def complete(self, request: Request) -> Reply:
         raise FatalError(f"--offline: the ledger holds no reply of {self.model} for {request.figure_id}")
+
+
+def unreached(model: Model, settings: Judge) -> Backend:
+    """The model's backend as far as request ids need it: without its package and key."""
+    if model.backend == EMBEDDED.backend:
+        return load_backend(model, settings)
+    return Absent(model.backend, model.model, decoding(model, settings))
 
 
 def limits_of(models: Sequence[Model]) -> dict[str, float | None]:
