@@ -7,6 +7,7 @@ import json
 from sfq_ray.places import Place
 from sfq_ray.store import disk_error
 
+ALL = "several at once"  # rows of a part, where they are worked on together
 MAX_DEATHS = 2  # of the process on one row within a job, after which the row has failed
 
 

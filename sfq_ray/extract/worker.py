@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfq_ray.config import Settings
-from sfq_ray.deaths import MAX_DEATHS, Deaths
+from sfq_ray.deaths import ALL, MAX_DEATHS, Deaths
 from sfq_ray.errors import RETRYABLE, ExtractError
 from sfq_ray.extract import curate
 from sfq_ray.extract.child import PaperReader
@@ -24,9 +24,6 @@ from sfq_ray.store import Store
 from sfq_ray.tables import FIGURES, PAPERS, figure_state, table_from_rows
 
 EXTRACTOR = f"sfq_ray {version('sfq_ray')}"
-
-
-ALL = "several papers"  # read by OCR together
 
 
 class ExtractWorker:

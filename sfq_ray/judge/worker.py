@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sfq_ray.config import Settings
-from sfq_ray.deaths import Deaths
+from sfq_ray.deaths import ALL, Deaths
 from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.judging import Instance, Judging, all_or_none, instances, score_table
 from sfq_ray.judge.ledger import Ledger
@@ -19,7 +19,6 @@ from sfq_ray.judge.matrix import Run, groups
 from sfq_ray.places import Place, patient
 from sfq_ray.store import Store
 
-ALL = "all"  # figures of the part
 PARTS_AT_ONCE = 3  # of a group, so that the end of one part does not leave its models idle
 
 
