@@ -132,13 +132,13 @@ def doctor(
     with clear_errors():
         from sfq_ray.judge.capabilities import load_models
         from sfq_ray.judge.doctor import examine
-        from sfq_ray.judge.matrix import choose, load_matrix
+        from sfq_ray.judge.matrix import choose, load_matrix, models_of
 
         known = load_models(models)
         if matrix is None and runs is not None:
             raise ConfigError("--runs: chooses from a matrix; give --matrix too")
         if matrix is not None:
-            names = dict.fromkeys(name for run in choose(load_matrix(matrix), runs) for name in run.models)
+            names = models_of(choose(load_matrix(matrix), runs))
             missing = [name for name in names if name not in known]
             if missing:
                 raise ConfigError(f"no record of {', '.join(missing)}; give one with --models")
