@@ -215,7 +215,7 @@ CALLS = pa.schema(
         _field("text", pa.string(), "Reply as it came; null when the call failed."),
         _field("finish_reason", pa.string(), "As the backend gave it."),
         _field("usage", USAGE, "Tokens as the backend counted them; null when it does not count."),
-        _field("latency_s", pa.float32(), "Seconds on the wire; null for backends inside the process."),
+        _field("latency_s", pa.float32(), "Seconds until the reply was there; null for the rules and for failures."),
         _field("expected", pa.list_(EXPECTED), "Scores under the model's own probabilities; empty without them."),
         _field("attempt", pa.int16(), "0 for the first call, 1 for the one re-ask after an invalid reply."),
         _field("error", pa.string(), "Failure class of the call (judge.errors), else null."),
