@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
+from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
-
-# Ray reads these when it is imported: no usage report, no chatter of its own
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfq_ray.config import ConfigError, Settings, load
 from sfq_ray.evaluate.commands import evaluation
-from sfq_ray.places import Place
-from sfq_ray.terminal import anywhere, clear_errors, local, quiet
+from sfq_ray.terminal import Models, Prices, Scores, anywhere, clear_errors, local, quiet
+
+if TYPE_CHECKING:
+    from sfq_ray.pipelines import Totals
 
 app = typer.Typer(
     help="Research-paper PDFs in, scored scientific figures out. Start with: sfq run PDFS --out DIR",
@@ -36,7 +34,7 @@ Paths = Annotated[
 Out = Annotated[
     Any, typer.Option("--out", "-o", parser=anywhere, metavar="PLACE", help="Directory or s3://..., to continue in.")
 ]
-OutArgument = Annotated[
+Directory = Annotated[
     Any, typer.Argument(parser=anywhere, metavar="DIR", help="Output directory of an earlier job, or s3://...")
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="YAML file with settings; `sfq settings` prints all.")]
@@ -65,9 +63,9 @@ def run(
 
         settings = _settings(config, ocr=ocr, backend=backend, protocols=protocols)
         with quiet():
-            pipelines.run(pdfs, out, settings, workers)
-        _summary(out)
-        _exit_code(out)
+            made = pipelines.run(pdfs, out, settings, workers)
+        _summary(made, made.scores)
+        _exit_code(made.papers)
         typer.echo(f"report: {out / 'report' / 'index.html'}")
 
 
@@ -79,21 +77,22 @@ def extract(pdfs: Paths, out: Out, config: Config = None, workers: Workers = Non
 
         with quiet():
             pipelines.extract(pdfs, out, _settings(config, ocr=ocr), workers)
-        _summary(out)
-        _exit_code(out)
+        made = pipelines.totals(out)
+        _summary(made, made.scores)
+        _exit_code(made.papers)
 
 
 @app.command()
 def judge(
-    figures: OutArgument, config: Config = None, workers: Workers = None, backend: Backend = None,
+    figures: Directory, config: Config = None, workers: Workers = None, backend: Backend = None,
     protocols: Protocols = None,
     out: Annotated[
         Any, typer.Option("--out", "-o", parser=anywhere, metavar="PLACE", help="For calls/ and scores/. Default: DIR.")
     ] = None,
     matrix: Annotated[Path | None, typer.Option("--matrix", help="YAML file of runs, as jobs/eval1200.yaml.")] = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Only these runs, as D1,S*,F3. Default: all.")] = None,
-    models: Annotated[Path | None, typer.Option("--models", help="YAML of model records, over those shipped.")] = None,
-    prices: Annotated[Path | None, typer.Option("--prices", help="YAML of prices, over those shipped.")] = None,
+    models: Models = None,
+    prices: Prices = None,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Judge so many times, for test-retest.")] = 1,
     repeat_share: Annotated[
         float, typer.Option("--repeat-share", min=0, max=1, help="Share of figures that repeats judge; fixed ones.")
@@ -117,14 +116,15 @@ def judge(
             return
         with quiet():
             pipelines.judge(figures, settings, workers, out, choice)
-        _summary(figures, out)
+        extracted = pipelines.totals(figures)
+        _summary(extracted, extracted.scores if out is None else pipelines.totals(out).scores)
 
 
 @app.command()
 def doctor(
     matrix: Annotated[Path | None, typer.Option("--matrix", help="Only the models of these runs.")] = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Only these runs of the matrix, as D1,S*,F3.")] = None,
-    models: Annotated[Path | None, typer.Option("--models", help="YAML of model records, over those shipped.")] = None,
+    models: Models = None,
     probe: Annotated[bool, typer.Option("--probe", help="Make one call to each; it costs a little.")] = False,
     config: Config = None,
 ) -> None:  # fmt: skip
@@ -132,13 +132,13 @@ def doctor(
     with clear_errors():
         from sfq_ray.judge.capabilities import load_models
         from sfq_ray.judge.doctor import examine
-        from sfq_ray.judge.matrix import choose, load_matrix
+        from sfq_ray.judge.matrix import choose, load_matrix, models_of
 
         known = load_models(models)
         if matrix is None and runs is not None:
             raise ConfigError("--runs: chooses from a matrix; give --matrix too")
         if matrix is not None:
-            names = dict.fromkeys(name for run in choose(load_matrix(matrix), runs) for name in run.models)
+            names = models_of(choose(load_matrix(matrix), runs))
             missing = [name for name in names if name not in known]
             if missing:
                 raise ConfigError(f"no record of {', '.join(missing)}; give one with --models")
@@ -154,10 +154,8 @@ def doctor(
 
 @app.command()
 def report(
-    tables: OutArgument,
-    scores: Annotated[
-        Any, typer.Option(parser=anywhere, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
-    ] = None,
+    tables: Directory,
+    scores: Scores = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", parser=local, metavar="DIR", help="Folder of the report. Default: DIR/report."),
@@ -190,12 +188,8 @@ def _settings(config: Path | None, **options: str | None) -> Settings:
     return load(config, overrides)
 
 
-def _summary(out: Place, judged: Place | None = None) -> None:
-    """What the tables hold; `judged`: where calls/ and scores/ are, if not in `out`."""
-    from sfq_ray import pipelines
-
-    now = pipelines.totals(out)
-    scores = now.scores if judged is None else pipelines.totals(judged).scores
+def _summary(now: Totals, scores: Counter[str]) -> None:
+    """What the tables hold. `scores`: by status, perhaps of another directory."""
     if now.papers:  # imported figures come without
         typer.echo(_sum_line("papers", now.papers, ("kept", "dropped", "failed")) + f"; {now.pages:,} pages")
     _failed(now.failed)
@@ -230,11 +224,8 @@ def _estimates(runs: list[Any]) -> None:
     typer.echo(f"to pay: {paid}. Tokens are estimates, thinking is not in them")
 
 
-def _exit_code(out: Place) -> None:
+def _exit_code(papers: Counter[str]) -> None:
     """1 where every paper has failed: a script must not take that for a success."""
-    from sfq_ray import pipelines
-
-    papers = pipelines.totals(out).papers
     if papers["failed"] and papers["failed"] == papers.total():
         raise typer.Exit(1)
 
@@ -247,8 +238,8 @@ def _failed(papers: list[tuple[str, str]]) -> None:
         typer.echo(f"failed: and {len(papers) - SHOWN_FAILURES:,} more; see the column message in papers/", err=True)
 
 
-def _sum_line(name: str, counts: Any, parts: tuple[str, ...]) -> str:
-    return f"{name}: {sum(counts.values()):,} = " + " + ".join(f"{counts[part]:,} {part}" for part in parts)
+def _sum_line(name: str, counts: Counter[str], parts: tuple[str, ...]) -> str:
+    return f"{name}: {counts.total():,} = " + " + ".join(f"{counts[part]:,} {part}" for part in parts)
 
 
 if __name__ == "__main__":

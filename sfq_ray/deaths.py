@@ -7,11 +7,12 @@ import json
 from sfq_ray.places import Place
 from sfq_ray.store import disk_error
 
+ALL = "several at once"  # rows of a part, where they are worked on together
 MAX_DEATHS = 2  # of the process on one row within a job, after which the row has failed
 
 
 class Deaths:
-    """How often the process died on which paper (or figure), so that one that kills it is bounded.
+    """How often the process died on which paper (or figure, or ALL), so that one that kills it is bounded.
 
     Kept in a small file beside the tables, since the process that could remember is gone. Deaths of another job
     (the whole job was killed) do not count.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from sfq_ray.raydata import Actors, Halt
 from sfq_ray.registry import check
 from sfq_ray.report import REPORT, write_report
 from sfq_ray.store import Store
+from sfq_ray.tables import figure_state
 
 DEFAULT = Choice()
 LEASE_MARGIN_S = 30.0
@@ -89,7 +90,8 @@ def extract(paths: Sequence[str], out: Place, settings: Settings, workers: int |
 def _extract(found: Sequence[given.Input], store: Store, settings: Settings, workers: int | None) -> None:
     """What is still to do of the inputs."""
     parts = _parts(found)
-    units = [unit for unit in parts if _to_do(store, unit)]
+    done_parts = _done(store)
+    units = [unit for unit in parts if unit["part"] not in done_parts]
     if settings.extract.layout != EMBEDDED:
         _see(parts, store, settings, workers)
     done = len(found) - sum(len(unit["inputs"]) for unit in units)
@@ -109,14 +111,15 @@ def _extract(found: Sequence[given.Input], store: Store, settings: Settings, wor
             )  # fmt: skip
             _check_rate(progress.counts["failed"], progress.done - done, settings)
     progress.close()
-    counted = sum(totals(store.root).papers.values())
+    counted = sum(rows.num_rows for _, rows in store.narrow("papers", ["paper_id"]))
     if counted != len(found):
         raise FatalError(f"{store.root}: {len(found)} inputs but {counted} rows in papers/; please report this")
 
 
 def _see(parts: Sequence[dict[str, Any]], store: Store, settings: Settings, workers: int | None) -> None:
     """PDFs -> layouts/: what a layout detector sees on the pages, for extraction to use."""
-    units = [unit for unit in parts if not store.has("layouts", unit["part"])]
+    seen = set(store.parts("layouts"))
+    units = [unit for unit in parts if unit["part"] not in seen]
     inputs = sum(len(unit["inputs"]) for unit in parts)
     progress = Progress("layout", "papers", inputs)
     progress.add(inputs - sum(len(unit["inputs"]) for unit in units), {})
@@ -221,7 +224,7 @@ def _kept_figures(figures: Place) -> list[str]:
     """Their ids."""
     parts = Store(figures).narrow("figures", ["figure_id", "dropped", "error"])
     rows = (row for _, part in parts for row in part.to_pylist())
-    return [row["figure_id"] for row in rows if row["dropped"] is None and row["error"] is None]
+    return [row["figure_id"] for row in rows if figure_state(row) == "kept"]
 
 
 def _loader(plan: Plan, settings: Settings, store: Store) -> tuple[Loader, Halt | None]:
@@ -275,13 +278,14 @@ def totals(out: Place) -> Totals:
     """Counts from the tables themselves, without reading images."""
     store = Store(out)
     columns = ["paper_id", "outcome", "message", "pages", "venue", "year", "figures_kept", "figures_uncited"]
-    parts = [(part, row) for part in store.parts("papers") for row in store.read("papers", part, columns).to_pylist()]
+    parts = [(part, row) for part, rows in store.narrow("papers", columns) for row in rows.to_pylist()]
     papers = [row for _, row in parts]
-    figures = Counter(
-        "failed" if row["error"] else "dropped" if row["dropped"] else "kept"
-        for row in store.rows("figures", ["dropped", "error"])
-    )
-    scores = Counter(row["status"] for row in store.rows("scores", ["status"]))
+    figures: Counter[str] = Counter()
+    for _, rows in store.narrow("figures", ["dropped", "error"]):
+        figures.update(map(figure_state, rows.to_pylist()))
+    scores: Counter[str] = Counter()
+    for _, rows in store.narrow("scores", ["status"]):
+        scores.update(rows["status"].to_pylist())
     outcomes = Counter(row["outcome"] for row in papers)
     failed = [(row["paper_id"], row["message"] or "") for row in papers if row["outcome"] == "failed"]
     return Totals(outcomes, figures, scores, sum(row["pages"] or 0 for row in papers), shards(parts), failed)
@@ -296,11 +300,9 @@ def _parts(found: Sequence[given.Input]) -> list[dict[str, Any]]:
     ]
 
 
-def _to_do(store: Store, unit: Mapping[str, Any]) -> bool:
-    """A part that is missing, or in which a paper failed for a reason that may have gone."""
-    if not store.has("papers", unit["part"]):
-        return True
-    return any(row["error"] in RETRYABLE for row in store.read("papers", unit["part"], ["error"]).to_pylist())
+def _done(store: Store) -> set[str]:
+    """Parts that are there, but for those in which a paper failed for a reason that may have gone."""
+    return {part for part, rows in store.narrow("papers", ["error"]) if RETRYABLE.isdisjoint(rows["error"].to_pylist())}
 
 
 def _check_rate(failed: int, done: int, settings: Settings) -> None:

@@ -66,7 +66,7 @@ PAPERS = pa.schema(
         _key("outcome", "kept, dropped (by a rule) or failed (with an error)."),
         _field("dropped", pa.string(), "Name of the rule that dropped the paper, else null."),
         _field("duplicate_of", pa.string(), "paper_id of the first input with the same bytes, else null."),
-        _field("error", pa.string(), "Failure class when outcome is failed (see extract.errors), else null."),
+        _field("error", pa.string(), "Failure class when outcome is failed (see errors.ExtractError), else null."),
         _field("message", pa.string(), "What was wrong and what to do, for dropped and failed papers."),
         _field("warnings", pa.list_(pa.string()), "Limits met on single pages (page number: what was left out)."),
         _field("figures_found", pa.int32(), "Rows of this paper in figures/."),
@@ -215,7 +215,7 @@ CALLS = pa.schema(
         _field("text", pa.string(), "Reply as it came; null when the call failed."),
         _field("finish_reason", pa.string(), "As the backend gave it."),
         _field("usage", USAGE, "Tokens as the backend counted them; null when it does not count."),
-        _field("latency_s", pa.float32(), "Seconds on the wire; null for backends inside the process."),
+        _field("latency_s", pa.float32(), "Seconds until the reply was there; null for the rules and for failures."),
         _field("expected", pa.list_(EXPECTED), "Scores under the model's own probabilities; empty without them."),
         _field("attempt", pa.int16(), "0 for the first call, 1 for the one re-ask after an invalid reply."),
         _field("error", pa.string(), "Failure class of the call (judge.errors), else null."),
@@ -286,6 +286,13 @@ RATINGS = pa.schema(
 TABLES: dict[str, pa.Schema] = {
     "layouts": LAYOUTS, "papers": PAPERS, "figures": FIGURES, "calls": CALLS, "scores": SCORES, "ratings": RATINGS,
 }  # fmt: skip
+
+
+def figure_state(figure: Mapping[str, Any]) -> str:
+    """kept, dropped or failed. An error outranks a rule: it says that the rules could not decide."""
+    if figure["error"] is not None:
+        return "failed"
+    return "kept" if figure["dropped"] is None else "dropped"
 
 
 def table_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:

@@ -1,4 +1,4 @@
-"""What all commands share: common options, errors of one line, and silence of native code."""
+"""What commands share: options and how they are read, errors of one line, and silence of native code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -34,13 +34,11 @@ def local(location: str) -> Path:
     return Path(location)
 
 
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", "-o", parser=local, metavar="DIR", help="Output directory. The same command continues in it."
-    ),
+Scores = Annotated[
+    Any, typer.Option("--scores", parser=anywhere, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
 ]
-OutArgument = Annotated[Path, typer.Argument(parser=local, metavar="DIR", help="Output directory of an earlier job.")]
+Models = Annotated[Path | None, typer.Option("--models", help="YAML of model records, over those shipped.")]
+Prices = Annotated[Path | None, typer.Option("--prices", help="YAML of prices, over those shipped.")]
 
 
 @contextmanager

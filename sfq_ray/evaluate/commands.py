@@ -10,11 +10,13 @@ import typer
 
 from sfq_ray.config import ConfigError
 from sfq_ray.errors import FatalError
-from sfq_ray.terminal import Out, OutArgument, anywhere, clear_errors, local
+from sfq_ray.terminal import Models, Prices, Scores, anywhere, clear_errors, local
 
 evaluation = typer.Typer()
 gold = typer.Typer(help="Checks of human ratings.", no_args_is_help=True)
 evaluation.add_typer(gold, name="gold")
+
+Folder = Annotated[Path, typer.Argument(parser=local, metavar="DIR", help="Output directory of an earlier job.")]
 
 
 @evaluation.command("import")
@@ -22,7 +24,12 @@ def import_(
     dataset: Annotated[
         Path, typer.Argument(metavar="DATASET", help="Folder of a released dataset, or a file of rows.")
     ],
-    out: Out,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", parser=local, metavar="DIR", help="Output directory. The same command continues in it."
+        ),
+    ],
 ) -> None:
     """Read a dataset with human ratings, or own annotations (JSONL, CSV): figures/ and ratings/."""
     with clear_errors():
@@ -32,7 +39,7 @@ def import_(
 
 
 @gold.command("audit")
-def gold_audit(out: OutArgument) -> None:
+def gold_audit(out: Folder) -> None:
     """Say what speaks against the human ratings in ratings/. Exits with 1 where a check fails."""
     with clear_errors():
         from sfq_ray.evaluate.audit import audit, audit_lines
@@ -50,7 +57,7 @@ def gold_audit(out: OutArgument) -> None:
 
 @evaluation.command("split")
 def split_(
-    out: OutArgument,
+    out: Folder,
     n: Annotated[int, typer.Option("--n", min=1, help="Figures in the split.")] = 1200,
     quotas: Annotated[
         str | None, typer.Option("--quotas", help="By venue, as ACL=300,ICML=900. Default: shares.")
@@ -66,7 +73,7 @@ def split_(
 
 @evaluation.command("release")
 def release_(
-    source: OutArgument,
+    source: Folder,
     out: Annotated[
         Path,
         typer.Option(
@@ -86,7 +93,7 @@ def release_(
 
 @evaluation.command("evaluate")
 def evaluate_(
-    out: OutArgument,
+    out: Folder,
     scores: Annotated[
         list[Any] | None,
         typer.Option(
@@ -102,8 +109,8 @@ def evaluate_(
         typer.Option("--out", "-o", parser=local, metavar="DIR", help="For the files. Default: DIR/evaluation."),
     ] = None,
     draws: Annotated[int, typer.Option("--draws", min=100, help="Resamples for intervals and tests.")] = 10_000,
-    models: Annotated[Path | None, typer.Option("--models", help="YAML of model records, over those shipped.")] = None,
-    prices: Annotated[Path | None, typer.Option("--prices", help="YAML of prices, over those shipped.")] = None,
+    models: Models = None,
+    prices: Prices = None,
 ) -> None:
     """Measure judges against human gold: a leaderboard with intervals and tests, in evaluation/."""
     # more threads gain nothing here and wait for each other on a busy machine
@@ -132,14 +139,12 @@ def evaluate_(
 
 @evaluation.command("fit")
 def fit_(
-    source: OutArgument,
+    source: Folder,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", parser=local, metavar="DIR", help="For scores/ and the model cards in fit/."),
     ],
-    scores: Annotated[
-        Any, typer.Option(parser=anywhere, metavar="PLACE", help="Where `sfq judge --out` led. Default: DIR.")
-    ] = None,
+    scores: Scores = None,
     runs: Annotated[str | None, typer.Option("--runs", help="Judges whose scores are features, as D1,S2.")] = None,
     calibrate: Annotated[str | None, typer.Option("--calibrate", help="Calibrate this judge instead.")] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Parts that the papers are divided into.")] = 5,

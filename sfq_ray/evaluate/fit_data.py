@@ -18,7 +18,7 @@ from sfq_ray.evaluate.released import FEATURES
 from sfq_ray.places import Place
 from sfq_ray.rubric import DIMENSIONS, figure_gates
 from sfq_ray.store import Store
-from sfq_ray.tables import FITTED
+from sfq_ray.tables import FITTED, figure_state
 
 MEASURED = tuple(name for name, kind in FEATURES.items() if not pa.types.is_string(kind))
 TEXTS = ("caption_chars", "context_count", "context_weight")
@@ -45,7 +45,7 @@ def read_rated(source: Path, folds: int) -> Rated:
     columns = [*KEYS, "caption", "contexts", "phash", "dropped", "error", *MEASURED]
     found: dict[str, Row] = {
         row["figure_id"]: row for row in Store(source).rows("figures", columns)
-        if row["figure_id"] in scores and row["dropped"] is None and row["error"] is None
+        if row["figure_id"] in scores and figure_state(row) == "kept"
     }  # fmt: skip
     figures = sorted(found.values(), key=lambda row: (row["paper_id"], row["fig_index"]))
     papers = [row["paper_id"] for row in figures]

@@ -20,6 +20,7 @@ from sfq_ray.evaluate.gold import by_figure
 from sfq_ray.evaluate.importing import split_row, write_jsonl
 from sfq_ray.evaluate.ratings import Key, read_ratings
 from sfq_ray.store import Store
+from sfq_ray.tables import figure_state
 
 MIN_RATERS = 3
 AHEAD = 8  # papers that are weighed against each other at a time
@@ -66,7 +67,7 @@ class Paper:
 def write_split(out: Path, n: int, quotas: Mapping[str, int] | None = None) -> tuple[Path, dict[str, Any]]:
     """splits/eval<n>.jsonl of `out`, and the balance of the split. Raises FatalError where there is no such split."""
     columns = ["figure_id", "paper_id", "fig_index", "venue", "year", "caption", "dropped", "error"]
-    figures = [row for row in Store(out).rows("figures", columns) if row["dropped"] is None and row["error"] is None]
+    figures = [row for row in Store(out).rows("figures", columns) if figure_state(row) == "kept"]
     papers = rated_papers(figures, read_ratings(out))
     chosen = split(papers, n, quotas)
     path = out / "splits" / f"eval{n}.jsonl"

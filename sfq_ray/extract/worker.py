@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfq_ray.config import Settings
-from sfq_ray.deaths import MAX_DEATHS, Deaths
+from sfq_ray.deaths import ALL, MAX_DEATHS, Deaths
 from sfq_ray.errors import RETRYABLE, ExtractError
 from sfq_ray.extract import curate
 from sfq_ray.extract.child import PaperReader
@@ -21,12 +21,9 @@ from sfq_ray.features.ocr import Found
 from sfq_ray.inputs import Input
 from sfq_ray.places import Place, patient
 from sfq_ray.store import Store
-from sfq_ray.tables import FIGURES, PAPERS, table_from_rows
+from sfq_ray.tables import FIGURES, PAPERS, figure_state, table_from_rows
 
 EXTRACTOR = f"sfq_ray {version('sfq_ray')}"
-
-
-ALL = "several papers"  # read by OCR together
 
 
 class ExtractWorker:
@@ -135,18 +132,17 @@ class ExtractWorker:
             if rule is not None:
                 paper |= {"dropped": rule, "message": PAPER_RULES[rule]}
                 for row in figures:
-                    if row["dropped"] is None and row["error"] is None:
+                    if figure_state(row) == "kept":
                         row |= {"dropped_stage": "S5", "dropped": rule, "message": PAPER_RULES[rule]}
+        kept = [f for f in figures if figure_state(f) == "kept"]
         drops = Counter((f["dropped_stage"], f["dropped"]) for f in figures if f["dropped"] is not None)
         flags = Counter(tuple(flag.split(":", 1)) for f in figures for flag in f["flags"])
         return paper | {
             "outcome": "failed" if paper.get("error") else "dropped" if paper.get("dropped") else "kept",
             "figures_found": len(figures),
             "figures_failed": sum(1 for f in figures if f["error"] is not None),
-            "figures_kept": sum(1 for f in figures if f["dropped"] is None and f["error"] is None),
-            "figures_uncited": sum(
-                1 for f in figures if f["dropped"] is None and f["error"] is None and not f["contexts"]
-            ),
+            "figures_kept": len(kept),
+            "figures_uncited": sum(1 for f in kept if not f["contexts"]),
             "drops": _counts(drops),
             "flags": _counts(flags),
         }
@@ -169,7 +165,7 @@ def summary(papers: Sequence[Mapping[str, Any]], figures: Sequence[Mapping[str, 
     outcomes = Counter(paper["outcome"] for paper in papers)
     return {
         "papers": len(papers), "pages": sum(paper.get("pages") or 0 for paper in papers), **outcomes,
-        "figures_kept": sum(1 for f in figures if f["dropped"] is None and f["error"] is None),
+        "figures_kept": sum(1 for f in figures if figure_state(f) == "kept"),
         "figures_dropped": sum(1 for f in figures if f["dropped"] is not None),
         "figures_failed": sum(1 for f in figures if f["error"] is not None),
     }  # fmt: skip

@@ -1,11 +1,13 @@
-"""OCR backends: what they give, how they are loaded, and the one place where their failures get a class."""
+"""OCR backends: what they give and share, how they are loaded, and the one place where their failures get a class."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+import cv2
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sfq_ray.config import Features
 from sfq_ray.errors import ExtractError, FatalError
@@ -68,6 +70,20 @@ class BatchOcrBackend(OcrBackend, Protocol):
 
 Found: TypeAlias = list[OcrLine] | ExtractError | None
 """Of one image: its lines, None where nobody looked, or the failure of class ocr_failed."""
+
+
+def padded(image: np.ndarray, shortest_px: int) -> np.ndarray:
+    """White added to the right and below until no side is shorter; places in the image stay the same."""
+    height, width = image.shape[:2]
+    right, below = max(0, shortest_px - width), max(0, shortest_px - height)
+    return cv2.copyMakeBorder(image, 0, below, 0, right, cv2.BORDER_CONSTANT, value=(255, 255, 255))
+
+
+def line_within(image: np.ndarray, text: str, corners: ArrayLike, confidence: float) -> OcrLine:
+    """The line as a PP-OCR pipeline gives it, with corners within the image and a confidence of at most 1."""
+    height, width = image.shape[:2]
+    inside = np.clip(np.asarray(corners, float), 0, (width, height))
+    return OcrLine(text, tuple((float(x), float(y)) for x, y in inside), min(1.0, float(confidence)))
 
 
 def load_ocr(name: str, settings: Features = DEFAULTS) -> OcrBackend:

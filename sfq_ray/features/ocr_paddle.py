@@ -16,7 +16,7 @@ import yaml
 
 from sfq_ray.config import Features, OcrModels
 from sfq_ray.errors import FatalError
-from sfq_ray.features.ocr import OcrLine
+from sfq_ray.features.ocr import OcrLine, line_within
 
 FILES = {"onnxruntime": "inference.onnx", "paddle": "inference.pdiparams"}
 ENGINES: dict[str, dict[str, Any]] = {
@@ -64,13 +64,12 @@ class PaddleOcr:
 
     def read(self, image: np.ndarray) -> list[OcrLine] | None:
         """Lines in detection order; turned labels are read well only with a model of line orientation."""
-        height, width = image.shape[:2]
         (found,) = self._engine.predict(image)
-        lines = []
-        for corners, text, score in zip(found["rec_polys"], found["rec_texts"], found["rec_scores"], strict=True):
-            inside = np.clip(np.asarray(corners, float), 0, (width, height))
-            lines.append(OcrLine(text, tuple((float(x), float(y)) for x, y in inside), min(1.0, float(score))))
-        return [line for line in lines if line.text.strip()]
+        return [
+            line_within(image, text, corners, score)
+            for corners, text, score in zip(found["rec_polys"], found["rec_texts"], found["rec_scores"], strict=True)
+            if text.strip()
+        ]
 
 
 def _folder(models: OcrModels, task: str) -> Path:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfq_ray.config import Features
 from sfq_ray.errors import FatalError
-from sfq_ray.features.ocr import OcrLine
+from sfq_ray.features.ocr import OcrLine, line_within, padded
 
 MODELS = {
     "Det": "PP-OCRv6_det_small.onnx",
@@ -47,20 +47,11 @@ class RapidOcr:
 
     def read(self, image: np.ndarray) -> list[OcrLine] | None:
         """Lines in detection order, turned labels included."""
-        height, width = image.shape[:2]
-        found = self._engine(_padded(image))
+        shortest_px = max(MIN_SIDE_PX, int(max(image.shape[:2]) / MAX_ASPECT))
+        found = self._engine(padded(image, shortest_px))
         if found.boxes is None or not found.txts:
             return []
-        lines = []
-        for box, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
-            corners = np.clip(np.asarray(box, float), 0, (width, height))
-            lines.append(OcrLine(text, tuple((float(x), float(y)) for x, y in corners), min(1.0, float(score))))
-        return lines
-
-
-def _padded(image: np.ndarray) -> np.ndarray:
-    """White added to the right and below until the image is neither tiny nor a strip."""
-    height, width = image.shape[:2]
-    shortest = max(MIN_SIDE_PX, int(max(height, width) / MAX_ASPECT))
-    right, below = max(0, shortest - width), max(0, shortest - height)
-    return cv2.copyMakeBorder(image, 0, below, 0, right, cv2.BORDER_CONSTANT, value=(255, 255, 255))
+        return [
+            line_within(image, text, box, score)
+            for box, text, score in zip(found.boxes, found.txts, found.scores, strict=True)
+        ]

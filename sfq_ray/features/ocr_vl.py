@@ -18,7 +18,7 @@ import numpy as np
 
 from sfq_ray.config import ConfigError, Features, hidden, secret
 from sfq_ray.errors import FatalError
-from sfq_ray.features.ocr import OcrFailed, OcrLine
+from sfq_ray.features.ocr import OcrFailed, OcrLine, padded
 from sfq_ray.features.vl_answers import plain_lines, spotted_lines
 
 PROMPTS = {"spotting": "Spotting:", "ocr": "OCR:"}
@@ -92,18 +92,18 @@ class PaddleOcrVl:
         height, width = image.shape[:2]
         if min(height, width) < NO_TEXT_PX:
             return []
-        padded = _padded(image)
-        png = _png(padded, self.server.mode == "spotting", self.server.max_pixels)
+        shown = padded(image, max(MIN_SIDE_PX, -(-max(height, width) // MAX_ASPECT)))
+        png = _png(shown, self.server.mode == "spotting", self.server.max_pixels)
         text, finish = await self._answer(png)
         if finish != "stop":
             raise OcrFailed("truncated", f"the answer ended with {finish!r} after {len(text)} characters")
         if self.server.mode == "ocr":
             return plain_lines(text)
-        return spotted_lines(text, (padded.shape[1], padded.shape[0]), (width, height))
+        return spotted_lines(text, (shown.shape[1], shown.shape[0]), (width, height))
 
     async def _answer(self, png: bytes) -> tuple[str, str]:
         """(text, finish reason), asked again while what went wrong may pass and the deadline allows it."""
-        begin, longest, errors = time.monotonic(), FIRST_WAIT_S, 0
+        begin, wait_s, errors = time.monotonic(), FIRST_WAIT_S, 0
         while True:
             try:
                 async with asyncio.timeout(max(0.0, self.server.deadline_s - (time.monotonic() - begin))):
@@ -115,10 +115,10 @@ class PaddleOcrVl:
                 if error.kind not in ("unavailable", "server_error"):
                     raise
                 failure, errors = error, errors + (error.kind == "server_error")
-            if errors >= ERRORS_OF_ONE_IMAGE or time.monotonic() - begin + longest >= self.server.deadline_s:
+            if errors >= ERRORS_OF_ONE_IMAGE or time.monotonic() - begin + wait_s >= self.server.deadline_s:
                 break
-            await asyncio.sleep(longest)
-            longest = min(LONGEST_WAIT_S, 2 * longest)
+            await asyncio.sleep(wait_s)
+            wait_s = min(LONGEST_WAIT_S, 2 * wait_s)
         await self._check()  # the job ends where it is the server that is to blame
         raise failure
 
@@ -185,14 +185,6 @@ class PaddleOcrVl:
     def _said(self, error: BaseException) -> str:
         text = " ".join(str(error).split()) or type(error).__name__
         return hidden(text, self.server.key_env)[:MAX_MESSAGE]
-
-
-def _padded(image: np.ndarray) -> np.ndarray:
-    """White added to the right and below until the image is within the model's limits of side and aspect."""
-    height, width = image.shape[:2]
-    shortest = max(MIN_SIDE_PX, -(-max(height, width) // MAX_ASPECT))
-    right, below = max(0, shortest - width), max(0, shortest - height)
-    return cv2.copyMakeBorder(image, 0, below, 0, right, cv2.BORDER_CONSTANT, value=(255, 255, 255))
 
 
 def _png(image: np.ndarray, spotting: bool, max_pixels: int) -> bytes:

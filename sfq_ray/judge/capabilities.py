@@ -27,7 +27,7 @@ PLACING = frozenset(
 
 
 class Model(Section):
-    """One model at one place. Null means unknown, except for base_url and key_env."""
+    """One model at one place. Null means unknown where the field does not say otherwise."""
 
     name: str = Field(description="What runs call it; the key of the record.")
     backend: Literal["rules", "openai", "anthropic", "gemini", "bedrock", "vllm"]

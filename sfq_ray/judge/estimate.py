@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sfq_ray.config import Judge
-from sfq_ray.judge.backends import Backend, Reply, Usage, load_backend
-from sfq_ray.judge.backends.provider import decoding
+from sfq_ray.judge.backends import Backend, Reply, Usage
 from sfq_ray.judge.calls import (
     Figure,
     Request,
@@ -23,13 +22,12 @@ from sfq_ray.judge.calls import (
     sidecar_call,
     vision_call,
 )
-from sfq_ray.judge.capabilities import EMBEDDED
 from sfq_ray.judge.errors import CallError
 from sfq_ray.judge.judging import REASKED, instances
 from sfq_ray.judge.ledger import read_part
 from sfq_ray.judge.matrix import Run
 from sfq_ray.judge.parse import parse
-from sfq_ray.judge.plan import Absent, Plan
+from sfq_ray.judge.plan import Plan, unreached
 from sfq_ray.judge.prices import usd
 from sfq_ray.judge.rendering import prompt
 from sfq_ray.judge.schemas import LanguageReply, VisionReply
@@ -61,10 +59,10 @@ class Estimate:
 
 def estimates(figures: Store, out: Store, parts: Sequence[str], plan: Plan, settings: Judge) -> list[Estimate]:
     """By run, in the plan's order."""
-    backends = {name: _named(plan, name, settings) for name in plan.models}
+    backends = {name: unreached(model, settings) for name, model in plan.models.items()}
     result = {run.id: Estimate(run.id) for run in plan.runs}
     for part in parts:
-        known = {name: _answered(out, f"{name}.{part}") for name in plan.models}
+        known = {name: read_part(out.root / "calls", f"{name}.{part}").records for name in plan.models}
         asked: set[tuple[str, str]] = set()
         for _, figure in instances(figures.read("figures", part), settings):
             for run in (run for run in plan.runs if run.judges(figure.figure_id)):
@@ -134,18 +132,6 @@ class _Count:
         if not self.plan.models[name].local:  # an engine of one's own sends no bill
             price = usd(Usage(tokens, REPLY_TOKENS, 0), name, self.plan.prices)
             self.total.usd = None if price is None or self.total.usd is None else self.total.usd + price
-
-
-def _named(plan: Plan, name: str, settings: Judge) -> Backend:
-    """The backend as far as request ids need it: without its package and key."""
-    model = plan.models[name]
-    if model.backend == EMBEDDED.backend:
-        return load_backend(model, settings)
-    return Absent(model.backend, model.model, decoding(model, settings))
-
-
-def _answered(out: Store, part: str) -> dict[str, dict[str, Any]]:
-    return read_part(out.root / "calls", part).records
 
 
 def spent_usd(store: Store, plan: Plan) -> float:

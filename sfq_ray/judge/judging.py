@@ -20,7 +20,7 @@ from sfq_ray.judge.parse import parse
 from sfq_ray.judge.protocols import PROTOCOLS, Judged, Judges
 from sfq_ray.judge.schemas import REPLIES, Reply
 from sfq_ray.rubric import DIMENSIONS
-from sfq_ray.tables import SCORES, table_from_rows
+from sfq_ray.tables import SCORES, figure_state, table_from_rows
 
 STAGES = tuple(REPLIES)
 REASKED = frozenset({"empty", "truncated", "whitespace_loop", "invalid_json", "schema_violation"})
@@ -118,7 +118,7 @@ def instances(figures: pa.Table, settings: Judge) -> list[Instance]:
     return [
         (row, figure_of(row, settings, papers[row["paper_id"]] if settings.figure_map else ()))
         for row in rows
-        if row["dropped"] is None and row["error"] is None
+        if figure_state(row) == "kept"
     ]
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -120,6 +120,11 @@ def choose(runs: Sequence[Run], patterns: str | None) -> list[Run]:
 def own_runs(backend: str, protocols: Sequence[str]) -> list[Run]:
     """One run for each protocol with one model, as without a matrix: rules-direct."""
     return [Run(f"{backend}-{protocol}", protocol, backend, backend) for protocol in protocols]
+
+
+def models_of(runs: Iterable[Run]) -> list[str]:
+    """Names of the models that the runs need, each once, in the order of the runs."""
+    return list(dict.fromkeys(name for run in runs for name in run.models))
 
 
 def groups(runs: Sequence[Run]) -> list[list[Run]]:

@@ -15,7 +15,7 @@ from sfq_ray.judge.budget import Purse
 from sfq_ray.judge.calls import Request
 from sfq_ray.judge.capabilities import EMBEDDED, Model, load_models
 from sfq_ray.judge.limits import Gate
-from sfq_ray.judge.matrix import SAFE, Run, choose, groups, load_matrix, own_runs, repeated
+from sfq_ray.judge.matrix import SAFE, Run, choose, groups, load_matrix, models_of, own_runs, repeated
 from sfq_ray.judge.prices import Price, load_prices
 from sfq_ray.judge.rendering import prompt_hashes
 from sfq_ray.judge.sending import Sender
@@ -76,8 +76,7 @@ class Plan:
 
     def engines(self, runs: Sequence[Run]) -> list[Model]:
         """The models of the runs that a worker loads itself and that take GPUs or hours to load."""
-        names = dict.fromkeys(name for run in runs for name in run.models)
-        return [self.models[name] for name in names if self.models[name].backend == "vllm"]
+        return [self.models[name] for name in models_of(runs) if self.models[name].backend == "vllm"]
 
     def lineage(self, settings: Judge) -> dict[str, Any]:
         """By run id what it was made with, for the manifest."""
@@ -104,7 +103,7 @@ def make_plan(settings: Judge, choice: Choice) -> Plan:
     else:
         runs = choose(load_matrix(choice.matrix), choice.runs)
     known = {EMBEDDED.name: EMBEDDED} | load_models(choice.models)
-    names = list(dict.fromkeys(name for run in runs for name in run.models))
+    names = models_of(runs)
     for name in names:
         if name not in known:
             raise ConfigError(
@@ -151,8 +150,8 @@ class Loader:
 
     def __call__(self, name: str) -> Backend:
         model = self.plan.models[name]
-        if self.plan.choice.offline and model.backend != EMBEDDED.backend:
-            return Absent(model.backend, model.model, decoding(model, self.settings))
+        if self.plan.choice.offline:
+            return unreached(model, self.settings)
         backend = load_backend(model, self.settings)
         if model.local:
             return backend
@@ -164,7 +163,7 @@ class Loader:
 
 @dataclass(frozen=True)
 class Absent:
-    """Stands for a backend whose replies are all in the ledger."""
+    """Stands for a backend that is not reached: whoever has the requests finds its replies in the ledger."""
 
     name: str
     model: str
@@ -173,6 +172,13 @@ class Absent:
 
     async def complete(self, request: Request) -> Reply:
         raise FatalError(f"--offline: the ledger holds no reply of {self.model} for {request.figure_id}")
+
+
+def unreached(model: Model, settings: Judge) -> Backend:
+    """The model's backend as far as request ids need it: without its package and key."""
+    if model.backend == EMBEDDED.backend:
+        return load_backend(model, settings)
+    return Absent(model.backend, model.model, decoding(model, settings))
 
 
 def limits_of(models: Sequence[Model]) -> dict[str, float | None]:

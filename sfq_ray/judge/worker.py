@@ -11,15 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sfq_ray.config import Settings
-from sfq_ray.deaths import Deaths
+from sfq_ray.deaths import ALL, Deaths
 from sfq_ray.judge.backends import Backend
 from sfq_ray.judge.judging import Instance, Judging, all_or_none, instances, score_table
 from sfq_ray.judge.ledger import Ledger
-from sfq_ray.judge.matrix import Run, groups
+from sfq_ray.judge.matrix import Run, groups, models_of
 from sfq_ray.places import Place, patient
 from sfq_ray.store import Store
 
-ALL = "all"  # figures of the part
 PARTS_AT_ONCE = 3  # of a group, so that the end of one part does not leave its models idle
 
 
@@ -54,7 +53,7 @@ class JudgeWorker:
     def __call__(self, unit: dict[str, Any]) -> dict[str, Any]:
         todo = {part: [self.runs[run_id] for run_id in run_ids] for part, run_ids in unit["todo"].items()}
         runs = list({run.id: run for own in todo.values() for run in own}.values())
-        for name in dict.fromkeys(name for run in runs for name in run.models):
+        for name in models_of(runs):
             if name not in self.backends:
                 self.backends[name] = self.load(name)
         counts: dict[str, Counter[str]] = {run.id: Counter() for run in runs}
@@ -74,10 +73,10 @@ class JudgeWorker:
         await all_or_none([one(part, own) for part, own in mine.items() if own])
 
     async def _part(self, part: str, runs: list[Run], counts: dict[str, Counter[str]]) -> None:
-        names = {name for run in runs for name in run.models}
         calls = self.store.root / "calls"
         ledgers = {
-            name: await asyncio.to_thread(Ledger, calls, f"{name}.{part}", self.offline) for name in sorted(names)
+            name: await asyncio.to_thread(Ledger, calls, f"{name}.{part}", self.offline)
+            for name in sorted(models_of(runs))
         }
         self.interrupted += sum(ledger.interrupted for ledger in ledgers.values())
         table = await asyncio.to_thread(self.figures.read, "figures", part)

@@ -24,7 +24,6 @@ class _Shared:
     def __init__(self, limits: Mapping[str, Mapping[str, Any]], budget: Mapping[str, Any] | None) -> None:
         self.accounts = {name: Account(**limit) for name, limit in limits.items()}
         self.budget = None if budget is None else Budget(**budget)
-
         self.halted: str | None = None
         self.halting = asyncio.Event()
 

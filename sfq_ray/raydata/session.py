@@ -18,11 +18,10 @@ KNOCK_S = 10.0
 
 @contextmanager
 def session(workers: int | None) -> Iterator[int]:
-    """A running Ray, the job's own or a local one. Yields the number of workers."""
+    """A running Ray, one that is joined already, the cluster's or the job's own. Yields the number of workers."""
     started = not ray.is_initialized()
     if started:
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         quiet_loggers()
         _start(os.environ.get("RAY_ADDRESS"), workers)
     try:

@@ -124,8 +124,8 @@ def run_units(
     takes the summaries gives up) lets workers finish the calls they have in flight.
 
     Raises FatalError when a worker says that the job cannot go on, after the others have finished the units that they
-    are at: what these have in flight is paid for. A worker process that dies is replaced and its
-    unit given to another; what a unit does about inputs that kill it again and again is its own affair.
+    are at: what these have in flight is paid for. A worker process that dies is replaced and its unit given to another;
+    what a unit does about inputs that kill it again and again is its own affair, unless no unit at all gets finished.
     """
     if not units:
         return

@@ -11,9 +11,9 @@ from typing import Any
 
 from sfq_ray.report.read import Row
 from sfq_ray.report.script import number
-from sfq_ray.report.totals import drop_rule, figure_state
+from sfq_ray.report.totals import drop_rule
 from sfq_ray.rubric import DIMENSIONS, figure_gates
-from sfq_ray.tables import FEATURE_FIELDS
+from sfq_ray.tables import FEATURE_FIELDS, figure_state
 
 CAPTION_CHARS = 1000
 """Of a caption in the index; the details have all of it."""

@@ -9,17 +9,11 @@ from typing import Any
 
 from sfq_ray.report.read import Row, Tables
 from sfq_ray.rubric import DIMENSIONS, SCORE_MAX, SCORE_MIN, Dimension, figure_gates
+from sfq_ray.tables import figure_state
 
 STATES = ("kept", "dropped", "failed")
 STATUSES = ("scored", "gated", "failed")
 MEASURES = (*DIMENSIONS, "overall")
-
-
-def figure_state(figure: Row) -> str:
-    """kept, dropped or failed. An error outranks a rule: it says that the rules could not decide."""
-    if figure["error"] is not None:
-        return "failed"
-    return "kept" if figure["dropped"] is None else "dropped"
 
 
 def drop_rule(row: Row) -> str:

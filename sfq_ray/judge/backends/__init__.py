@@ -36,7 +36,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply as it came. latency_s: seconds on the wire, None for backends inside the process."""
+    """A reply as it came. latency_s: seconds until it was there, None for the rules, which do not wait."""
 
     text: str
     finish_reason: str

@@ -1,4 +1,4 @@
-"""What the backends of hosted providers share: keys, images, and what an HTTP status says about a failed call."""
+"""What the backends of models share: SDKs, keys, decoding, images, and what an HTTP status says of a failed call."""
 
 from __future__ import annotations
 
