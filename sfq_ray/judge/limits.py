@@ -37,7 +37,7 @@ class Gate(Protocol):
 
 
 @dataclass
-class Bucket:
+class TokenBucket:
     """A token bucket of `per_minute`; None is no limit."""
 
     per_minute: float | None
@@ -77,7 +77,7 @@ class Account:
         self._now = now
         self._leases: dict[int, float] = {}  # since when
         self._numbers = itertools.count()
-        self._buckets = (Bucket(requests_per_minute, 1.0, now()), Bucket(tokens_per_minute, 0.0, now()))
+        self._buckets = (TokenBucket(requests_per_minute, 1.0, now()), TokenBucket(tokens_per_minute, 0.0, now()))
         self._stopped_until = self._no_cut_until = self._no_growth_until = now()
         self._turn = asyncio.Lock()
         self._freed = asyncio.Event()

@@ -111,6 +111,9 @@ def make_plan(settings: Judge, choice: Choice) -> Plan:
             )
         if not set(name) <= SAFE | {"."}:
             raise ConfigError(f"model {name!r}: a name of letters, digits, '.', '_', '-' and '+', since it names files")
+    blind = [run.id for run in runs if known[run.vision].max_images == 0]
+    if blind:
+        raise ConfigError(f"{', '.join(blind)}: the record of the model that is to see says max_images: 0")
     prices = load_prices(choice.prices)
     if choice.max_usd is not None:
         paid = [name for name in names if not known[name].local]

@@ -68,7 +68,7 @@ def _hindrance(model: Model, wish: str, settings: Judge) -> str | None:
         return "its record does not say by what its thinking is set"
     if model.thinking == "none":
         return "it does not think"
-    if model.dialect == "vllm":
+    if model.dialect.startswith("vllm"):
         return "a vLLM server takes chat_template_kwargs, by the `extra` of its record"
     if (model.backend, model.thinking) not in WAYS:
         return f"{model.backend} documents nothing for models of the kind {model.thinking}"

@@ -180,6 +180,11 @@ def test_statuses(status, text, kind):
     assert error.kind == kind
 
 
+def test_an_account_without_a_key_of_its_own_is_not_called_none():
+    model = load_models()["nova-pro"].model_copy(update={"key_env": None})
+    assert "the account has no credit left" in str(failure(402, "", {}, model))
+
+
 def test_messages_of_providers_lose_their_keys():
     error = failure(400, "bad header sk-proj-abcdef0123456789 in request", {}, load_models()["gpt-5.6-sol"])
     assert "abcdef" not in str(error)

@@ -6,7 +6,7 @@ import pytest
 
 from sfq_ray.errors import FatalError
 from sfq_ray.judge.budget import Budget
-from sfq_ray.judge.limits import DEBOUNCE_S, FIRST_IN_FLIGHT, Account, Bucket
+from sfq_ray.judge.limits import DEBOUNCE_S, FIRST_IN_FLIGHT, Account, TokenBucket
 
 
 class Clock:
@@ -63,13 +63,13 @@ def test_the_limit_never_falls_below_one():
 
 
 def test_a_bucket_lets_through_what_a_minute_allows():
-    bucket = Bucket(120, 1.0, 0.0)
+    bucket = TokenBucket(120, 1.0, 0.0)
     assert bucket.wait_s(1, 0.0) == 0.0
     bucket.take(1)
     assert bucket.wait_s(1, 0.0) == pytest.approx(0.5)
     assert bucket.wait_s(1, 0.5) == 0.0
     assert bucket.wait_s(50, 100.0) == 0.0  # it holds two, and a larger call waits for no more than that
-    assert Bucket(None).wait_s(10**9, 0.0) == 0.0
+    assert TokenBucket(None).wait_s(10**9, 0.0) == 0.0
 
 
 def test_no_more_calls_are_in_flight_than_allowed_and_each_goes_through():

@@ -43,6 +43,11 @@ def test_open_weights_cost_no_money_that_a_budget_could_bound(tmp_path):
     assert plan.accounts() == {}
 
 
+def test_a_model_that_takes_no_image_is_not_asked_to_see(tmp_path):
+    with pytest.raises(ConfigError, match="R: the record of the model that is to see"):
+        make_plan(Judge(), choice(tmp_path, record={"max_images": 0}))
+
+
 @pytest.mark.parametrize("name", ["org/model", "a model"])
 def test_a_model_whose_name_cannot_name_a_file_is_refused(tmp_path, name):
     with pytest.raises(ConfigError, match="since it names files"):

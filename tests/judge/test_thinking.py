@@ -208,6 +208,7 @@ NOTES = [
     (SHIPPED["qwen-plus"].model_copy(update=FREE), "low", "only in streamed replies"),
     (SHIPPED["nova-pro"].model_copy(update={"thinking": "effort"}), "low", "bedrock documents nothing"),
     (Model(name="m", dialect="vllm", thinking="switch", **OPEN), "off", "chat_template_kwargs"),
+    (Model(name="m", dialect="vllm_bounded", thinking="switch", **OPEN), "off", "chat_template_kwargs"),
     (Model(name="m", dialect="prompt_only", thinking="effort", **OPEN), "low", "thinking_levels"),
     (Model(name="m", dialect="prompt_only", thinking="cannot_disable", **OPEN), "off", "thinking_levels"),
     (Model(name="m", dialect="prompt_only", thinking="effort", thinking_levels=("low", "high"), **OPEN), "medium",

@@ -76,11 +76,12 @@ def data_url(image: Sent) -> str:
 def failure(status: int | None, text: str, headers: Mapping[str, str], model: Model) -> CallError:
     """The class of a failed call by its HTTP status (None: no answer that says one), with a message without a key."""
     said = f"{f'HTTP {status}: ' if status else ''}{clean(text, model)}"
+    account = model.key_env or "the account"
     wait = retry_after_s(headers)
     if status == 402 or (status in (400, 403, 429) and NO_CREDIT.search(text)):
-        return CallError("auth", f"HTTP {status}: the account of {model.key_env} has no credit left")
+        return CallError("auth", f"HTTP {status}: {account} has no credit left")
     if status in (401, 403) or (status == 400 and "api key" in text.lower()):
-        return CallError("auth", f"HTTP {status}: {model.key_env or 'the account'} was refused for {model.name}")
+        return CallError("auth", f"HTTP {status}: {account} was refused for {model.name}")
     if status == 404:
         return CallError(
             "auth", f"HTTP 404: there is no model {model.model!r} at this address, or not for this account"
